@@ -12,7 +12,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -121,27 +120,31 @@ class Topology {
     return lcore < kMaxLcores ? lcore_nodes_[lcore] : nodes_.front().id;
   }
 
-  // Where the machine's free memory is to be looked up (node_memory.hpp).
+  // Where the machine's free memory is to be looked up (node_memory.hpp); empty: machine-wide.
   const std::string& sysfs_root() const { return sysfs_root_; }
 
  private:
   struct Parts;
   explicit Topology(Parts parts);
 
-  std::size_t index_of(int id) const;  // nodes_.size(): no such node
-  int resolve(int node) const;         // to an id of the topology
+  static constexpr std::size_t kNoIndex = ~std::size_t{0};
+  std::size_t index_of(int id) const {
+    return static_cast<unsigned>(id) < kMaxNodes ? index_[static_cast<unsigned>(id)] : kNoIndex;
+  }
+  std::size_t resolve(int node) const;  // to an index in nodes_; kAnyNode and unknown ids included
 
   bool emulated_ = false;
   bool by_lcore_ = false;
   std::string sysfs_root_;
   std::vector<Node> nodes_;
   std::vector<int> ignored_;
-  std::vector<int> distances_;              // nodes_.size() squared
-  std::vector<int> real_nodes_;             // by index in nodes_
-  std::vector<std::vector<int>> fallback_;  // by index in nodes_
-  std::vector<std::int16_t> cpu_nodes_;     // by CPU id
-  std::array<std::int16_t, kMaxLcores> lcore_nodes_{};
-  int lowest_memory_node_ = 0;
+  std::array<std::size_t, kMaxNodes> index_{};  // of a node id in nodes_
+  std::vector<std::vector<int>> distances_;     // by index in nodes_, both
+  std::vector<int> real_nodes_;                 // by index in nodes_
+  std::vector<std::vector<int>> fallback_;      // by index in nodes_
+  std::vector<int> cpu_nodes_;                  // by CPU id
+  std::array<int, kMaxLcores> lcore_nodes_{};
+  std::size_t lowest_with_memory_ = 0;  // index in nodes_
 };
 
 }  // namespace nearpool::numa
