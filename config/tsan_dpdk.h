@@ -13,9 +13,8 @@
 
 #if defined(__x86_64__) && defined(__has_include)
 #if __has_include(<rte_pause.h>)
-#include <stdint.h>
-
 #include <rte_config.h>
+#include <stdint.h>
 // The header's own definition has to be read before the name is taken over.
 #include <rte_pause.h>
 
