@@ -96,7 +96,7 @@ def gtest_report(entry, test, build_dir):
 
 def count_test(entry, test, build_dir):
     protocol = test["protocol"]
-    good = entry["result"] in ("OK", "SKIP")
+    good = entry["result"] in ("OK", "SKIP", "EXPECTEDFAIL")
     if protocol == "tap":
         count = count_tap(entry["stdout"] or "")
     elif protocol == "gtest":
@@ -108,7 +108,8 @@ def count_test(entry, test, build_dir):
     elif entry["returncode"] == SKIP_EXIT_CODE:
         return Count(skipped=["the program said so by exit code 77"])
     else:
-        return Count(passed=1) if good else Count(failed=[f"exit code {entry['returncode']}"])
+        return Count(passed=1) if good else Count(
+            failed=[f"ended with {entry['result']}, code {entry['returncode']}"])
     if entry["result"] == "TIMEOUT":
         count.failed.append(f"ran into its time limit after {entry['duration']:.0f} s")
     elif not good and not count.failed:

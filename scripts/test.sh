@@ -42,7 +42,12 @@ prepare() {
     rm -f "$log"
     return 0
   fi
-  grep -v '^\[[0-9]*/[0-9]*\] [A-Z]' "$log" | tail -n 100
+  # The first error is the one to mend.
+  if grep -q -E '^FAILED|ERROR' "$log"; then
+    sed -n '/^FAILED\|ERROR/,$p' "$log" | head -n 40
+  else
+    tail -n 40 "$log"
+  fi
   rm -f "$log"
   fail "$dir does not build"
   return 1

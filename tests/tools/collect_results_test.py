@@ -72,7 +72,10 @@ expect("a script that bailed out", "1 1 0", "Bail out!", "tap", "ERROR",
        "1..1\nok 1 - a\nBail out! no more\n")
 expect("a script that skips everything", "0 0 1", "no qemu", "tap", "SKIP", "1..0 # SKIP no qemu\n")
 expect("a plain program", "1 0 0", "", "exitcode", "OK")
-expect("a plain program that failed", "0 1 0", "exit code 1", "exitcode", "FAIL", code=1)
+expect("a plain program that failed", "0 1 0", "code 1", "exitcode", "FAIL", code=1)
+expect("one that has to fail and does", "1 0 0", "", "exitcode", "EXPECTEDFAIL", code=66)
+expect("one that has to fail and does not", "0 1 0", "UNEXPECTEDPASS", "exitcode",
+       "UNEXPECTEDPASS")
 expect("a plain program that skips", "0 0 1", "77", "exitcode", "SKIP", code=77)
 expect("a test that was never run", "0 1 0", "never run", "gtest", "OK", logged=False)
 sys.exit(tap.done())
