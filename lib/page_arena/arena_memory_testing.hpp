@@ -2,6 +2,7 @@
 // For tests only: makes a step of ArenaMemory fail, or pages seem misplaced. Not thread-safe.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 
 namespace nearpool {
@@ -12,23 +13,25 @@ enum class MemoryStep {
   kReserve,   // the span of addresses
   kMemfd,     // memfd_create()
   kTruncate,  // its size
+  kSeal,      // against shrinking
   kMap,       // once per node
   kBind,      // once per node
   kPopulate,  // once per node
-  kSeal,      // against shrinking
   kVerify,    // once per node
-  kIova,      // physical addresses
+  kIova,      // once per span: physical addresses, or the span's own
   kRegister,  // rte_extmem_register()
   kDmaMap,    // once per chunk
 };
 
-// The nth time (from 1) the step is taken, it fails with error_number (positive errno), once.
-// kNone: nothing fails.
-void arena_memory_fail_at(MemoryStep step, unsigned nth = 1, int error_number = 5 /* EIO */);
+// The nth time from now (1: the next) that the step is taken, it fails with this errno instead of
+// being done, once. kNone: nothing fails.
+void arena_memory_fail_at(MemoryStep step, unsigned nth = 1, int error_number = EIO);
 // Whether the failure asked for has happened.
 bool arena_memory_failed();
+
 // The first `pages` pages of every range seem to lie on machine node `node`, until set to 0.
 void arena_memory_misplace(std::size_t pages, int node);
+
 // Goes without MADV_POPULATE_WRITE, as kernels before 5.14 must.
 void arena_memory_without_populate(bool on);
 
