@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The private place of a run: BASE/NUMBER, with what a program is to find there instead of in
+// sysfs. The run holds a lock for as long as the launcher or anything it started lives; what a
+// killed run left behind is taken away by the next one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace nearpool::connectx4 {
+
+class RunDirectory {
+ public:
+  // Takes the lowest free number. False with a sentence.
+  bool create(std::string& error);
+  // Removes the directory, and the interfaces noted in it.
+  void remove();
+
+  // Says that an interface is about to be made, so that it is found whatever happens then.
+  bool note_interface(const std::string& name, std::string& error);
+
+  int number() const { return number_; }
+  const std::string& path() const { return path_; }
+
+  // Of the running user: /run/connectx4 for root.
+  static std::string base();
+
+ private:
+  static void remove_stale(const std::string& base);
+
+  int number_ = -1;
+  int lock_ = -1;  // inherited by the program on purpose
+  std::string path_;
+};
+
+}  // namespace nearpool::connectx4
