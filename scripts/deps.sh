@@ -12,6 +12,7 @@ build_packages=(
   g++ meson ninja-build pkg-config
   libdpdk-dev libnuma-dev
   libcli11-dev libfmt-dev libexpected-dev
+  libibverbs-dev ibverbs-providers  # what the software ConnectX-4 replaces
 )
 
 test_packages=(

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "receive_queue.hpp"
+
+#include <bit>
+#include <cerrno>
+#include <cinttypes>
+
+#include "checksum.hpp"
+#include "log.hpp"
+#include "port.hpp"
+
+namespace nearpool::connectx4 {
+namespace {
+
+constexpr uint32_t kVlanTag = 4;
+constexpr uint32_t kMacAddresses = 12;
+// A multi-packet entry starts with a segment that is not a buffer.
+constexpr uint32_t kStrideEntrySize = 2 * kSegmentSize;
+
+// Reads `length` bytes of the frame without its outer VLAN tag: the addresses first, then what lies
+// behind the tag.
+class DeliveredBytes {
+ public:
+  DeliveredBytes(const Frame& frame, uint32_t skipped)
+      : frame_(frame),
+        tail_(frame, skipped == 0 ? 0 : kMacAddresses + skipped),
+        addresses_left_(skipped == 0 ? 0 : kMacAddresses) {}
+
+  void read(uint8_t* to, uint32_t length) {
+    if (addresses_left_ != 0) [[unlikely]] {
+      const uint32_t part = length < addresses_left_ ? length : addresses_left_;
+      copy_bytes(to, frame_.head.data() + kMacAddresses - addresses_left_, part);
+      addresses_left_ -= part;
+      to += part;
+      length -= part;
+      if (length == 0) return;
+    }
+    tail_.read(to, length);
+  }
+
+ private:
+  const Frame& frame_;
+  FrameReader tail_;
+  uint32_t addresses_left_;
+};
+
+uint8_t header_type(const PacketInfo& info) {
+  uint8_t type = 0;
+  if (info.l3 == L3::kIpv4) type |= kTypeIpv4;
+  if (info.l3 == L3::kIpv6) type |= kTypeIpv6;
+  if (info.l4 == L4::kTcp) type |= kTypeTcp;
+  if (info.l4 == L4::kUdp) type |= kTypeUdp;
+  if (info.fragment) type |= kTypeFragment;
+  return type;
+}
+
+}  // namespace
+
+void ReceiveQueue::prefetch_slot() {
+  if (state_ != State::kReady || striding_.log_count != 0) return;
+  const uint16_t index = static_cast<uint16_t>(consumer_ + prefetched_);
+  const uint8_t* slot = entry(index);
+  // Entries are read in order, and several share a line: the line two ahead is due next.
+  prefetch(entry(static_cast<uint16_t>(index + (2 * kCacheLine >> log_entry_size_))));
+  // Only a hint: if nothing is posted there, it is the address of an old buffer, and unused.
+  prefetch_for_write(reinterpret_cast<const void*>(load_be64(slot + kDataAddress)));
+  completions_->prefetch_ahead(prefetched_);
+  ++prefetched_;
+}
+
+Delivery ReceiveQueue::deliver(const Frame& frame, uint64_t timestamp) {
+  if (state_ != State::kReady) [[unlikely]] {
+    if (state_ == State::kError) flush();
+    return Delivery::kNotReady;
+  }
+  if (faults_.active()) [[unlikely]] {
+    switch (faults_.next()) {
+      case FaultAction::kError:
+        if (posted() == 0 || !completions_->has_room()) return Delivery::kNoBuffer;
+        fail(Syndrome::kLocalProtection);
+        return Delivery::kDone;
+      case FaultAction::kNoBuffer:
+        return Delivery::kNoBuffer;
+      case FaultAction::kNone:
+      case FaultAction::kStall:
+        break;
+    }
+  }
+  const bool strip = strip_vlan_ && frame.info.c_vlan;
+  const uint32_t skipped = strip ? kVlanTag : 0;
+  if (striding_.log_count != 0) return deliver_strides(frame, skipped, timestamp);
+  if (posted() == 0 || !completions_->has_room()) return Delivery::kNoBuffer;
+  const uint32_t length = frame.length - skipped;
+  if (!scatter(frame, skipped, length)) return Delivery::kDone;
+  complete(frame, length, consumer_, 0, strip, timestamp);
+  ++consumer_;
+  return Delivery::kDone;
+}
+
+// Writes the frame into the buffers of the entry at consumer_; false after an error completion.
+bool ReceiveQueue::scatter(const Frame& frame, uint32_t skipped, uint32_t length) {
+  const uint8_t* segment = entry(consumer_);
+  DeliveredBytes bytes(frame, skipped);
+  uint32_t left = length;
+  for (uint32_t i = 0; i < segments_ && left != 0; ++i, segment += kSegmentSize) {
+    const uint32_t room = load_be32(segment + kDataByteCount);
+    const uint32_t part = room < left ? room : left;
+    if (part == 0) continue;
+    uint8_t* to = checked(segment, 0, part);
+    if (to == nullptr) return false;
+    bytes.read(to, part);
+    left -= part;
+  }
+  if (left == 0) return true;
+  // Not an error that stops the queue: the frame is lost, its buffers come back with the
+  // completion.
+  completions_->push_error(CompletionOpcode::kReceiveError, Syndrome::kLocalLength, 0, consumer_);
+  ++consumer_;
+  return false;
+}
+
+Delivery ReceiveQueue::deliver_strides(const Frame& frame, uint32_t skipped, uint64_t timestamp) {
+  const uint32_t stride_bytes = 1u << striding_.log_bytes;
+  const uint32_t stride_count = 1u << striding_.log_count;
+  const uint32_t length = frame.length - skipped;
+  const uint32_t needed = (length + stride_bytes - 1) >> striding_.log_bytes;
+  if (needed > stride_count) {
+    if (posted() == 0 || !completions_->has_room()) return Delivery::kNoBuffer;
+    completions_->push_error(CompletionOpcode::kReceiveError, Syndrome::kLocalLength, 0, consumer_);
+    ++consumer_;
+    stride_ = 0;
+    return Delivery::kDone;
+  }
+  const bool close = stride_ + needed > stride_count;
+  if (posted() < (close ? 2 : 1) || !completions_->has_room(close ? 2 : 1)) {
+    return Delivery::kNoBuffer;
+  }
+  if (close) close_strides(timestamp);
+  const uint8_t* segment = entry(consumer_) + kSegmentSize;
+  uint8_t* to = checked(segment, stride_ << striding_.log_bytes, length);
+  if (to == nullptr) return Delivery::kDone;
+  DeliveredBytes(frame, skipped).read(to, length);
+  complete(frame, needed << kStrideCountShift | length, static_cast<uint16_t>(stride_), consumer_,
+           skipped != 0, timestamp);
+  stride_ += needed;
+  if (stride_ == stride_count) {
+    stride_ = 0;
+    ++consumer_;
+  }
+  return Delivery::kDone;
+}
+
+// A frame does not fit into what is left of the entry: a completion without a frame gives the rest
+// up.
+void ReceiveQueue::close_strides(uint64_t timestamp) {
+  const uint32_t rest = (1u << striding_.log_count) - stride_;
+  CompletionEntry* entry = completions_->next();
+  std::memset(static_cast<void*>(entry), 0, kSyndromeOffset + 1);
+  entry->wqe_id = swap16(consumer_);
+  entry->byte_count = swap32(kFillerStrides | rest << kStrideCountShift);
+  entry->timestamp = swap64(timestamp);
+  completions_->publish(entry, CompletionQueue::last_word(0, static_cast<uint16_t>(stride_),
+                                                          CompletionOpcode::kReceive));
+  stride_ = 0;
+  ++consumer_;
+}
+
+// Where the device may write; null after it has failed the queue.
+uint8_t* ReceiveQueue::checked(const uint8_t* segment, uint32_t offset, uint32_t length) {
+  const uint32_t room = load_be32(segment + kDataByteCount);
+  const uint32_t key = load_be32(segment + kDataKey);
+  const uint64_t address = load_be64(segment + kDataAddress) + offset;
+  uint8_t* to = nullptr;
+  if (offset <= room && length <= room - offset) {
+    to = cache_.translate(*regions_, domain_, key, address, length, Access::kWrite);
+  }
+  if (to != nullptr) [[likely]]
+    return to;
+  if (!violation_logged_) {
+    violation_logged_ = true;
+    log(LogLevel::kError,
+        "%s: receive queue 0x%x, index %u: protection error: address 0x%" PRIx64
+        ", length %u, key 0x%x is not writable memory of the queue's protection domain",
+        port_->name(), handle_.verbs.wq_num, consumer_, address, length, key);
+  }
+  fail(Syndrome::kLocalProtection);
+  return nullptr;
+}
+
+void ReceiveQueue::complete(const Frame& frame, uint32_t byte_count, uint16_t counter,
+                            uint16_t wqe_id, bool stripped, uint64_t timestamp) {
+  const PacketInfo& info = frame.info;
+  const ChecksumStatus checksums = verify_checksums(frame);
+  const auto ok =
+      static_cast<uint8_t>(kL2Ok | (checksums.l3_ok ? kL3Ok : 0) | (checksums.l4_ok ? kL4Ok : 0));
+  const auto type = static_cast<uint8_t>(header_type(info) | (stripped ? kVlanStripped : 0));
+  CompletionEntry* entry = completions_->next();
+  // Whole words, so that the line is filled by a few stores: field by field takes three times as
+  // many.
+  auto* words = reinterpret_cast<uint64_t*>(entry);
+  words[0] = static_cast<uint64_t>(swap16(wqe_id)) << 16;
+  words[1] = static_cast<uint64_t>(swap32(frame.hash)) << 32;
+  words[2] = frame.hash_type;
+  words[3] = static_cast<uint64_t>(ok) << 32 | static_cast<uint64_t>(type) << 40 |
+             static_cast<uint64_t>(stripped ? swap16(info.vlan_tag) : 0) << 48;
+  words[4] = 0;
+  words[5] = static_cast<uint64_t>(swap32(byte_count)) << 32;
+  words[6] = swap64(timestamp);
+  completions_->publish(
+      entry, CompletionQueue::last_word(frame.flow_tag, counter, CompletionOpcode::kReceive));
+}
+
+void ReceiveQueue::fail(Syndrome syndrome) {
+  completions_->push_error(CompletionOpcode::kReceiveError, syndrome, 0, consumer_);
+  ++consumer_;
+  stride_ = 0;
+  state_ = State::kError;
+  handle_.verbs.state = IBV_WQS_ERR;
+  port_->counters().rx_wqe_errors.add(1);
+  flush();
+}
+
+void ReceiveQueue::flush() {
+  while (posted() != 0 && completions_->has_room()) {
+    completions_->push_error(CompletionOpcode::kReceiveError, Syndrome::kFlushed, 0, consumer_);
+    ++consumer_;
+  }
+}
+
+ReceiveQueue* ReceiveQueue::create(Port* port, ibv_wq_init_attr* attributes, Striding striding) {
+  constexpr uint32_t kMostEntries = 32768;
+  constexpr uint32_t kMostSegmentsPosted = 32;
+  if (attributes->wq_type != IBV_WQT_RQ || attributes->max_wr == 0 || attributes->max_sge == 0 ||
+      attributes->max_wr > kMostEntries || attributes->max_sge > kMostSegmentsPosted ||
+      attributes->cq == nullptr || attributes->pd == nullptr) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  if ((attributes->create_flags & ~static_cast<uint32_t>(IBV_WQ_FLAGS_CVLAN_STRIPPING)) != 0) {
+    errno = EOPNOTSUPP;  // FCS scatter, delay drop, end padding: not offered
+    return nullptr;
+  }
+  const uint32_t count = std::bit_ceil(attributes->max_wr);
+  const uint32_t segments = striding.log_count != 0 ? 1 : std::bit_ceil(attributes->max_sge);
+  const uint32_t size = striding.log_count != 0 ? kStrideEntrySize : segments * kSegmentSize;
+  auto* ring = static_cast<uint8_t*>(port->memory().allocate(static_cast<size_t>(count) * size));
+  uint32_t* doorbell = port->memory().allocate_doorbell();
+  if (ring == nullptr || doorbell == nullptr) {
+    port->memory().release(ring);
+    port->memory().release_doorbell(doorbell);
+    errno = ENOMEM;
+    return nullptr;
+  }
+  auto* queue = new ReceiveQueue;
+  queue->ring_ = ring;
+  queue->doorbell_ = doorbell;
+  queue->completions_ = owner_of<CompletionQueue>(reinterpret_cast<ibv_cq_ex*>(attributes->cq));
+  queue->entry_count_ = count;
+  queue->log_entry_size_ = static_cast<uint32_t>(std::countr_zero(size));
+  queue->segments_ = segments;
+  queue->striding_ = striding;
+  queue->strip_vlan_ = (attributes->create_flags & IBV_WQ_FLAGS_CVLAN_STRIPPING) != 0;
+  queue->regions_ = &port->regions();
+  queue->domain_ = owner_of<ProtectionDomain>(attributes->pd);
+  queue->port_ = port;
+  queue->faults_ = port->faults_for_next_queue(FaultSide::kReceive, count);
+  queue->handle_.owner = queue;
+  ibv_wq& verbs = queue->handle_.verbs;
+  verbs.context = port->context();
+  verbs.wq_context = attributes->wq_context;
+  verbs.pd = attributes->pd;
+  verbs.cq = attributes->cq;
+  verbs.wq_num = port->next_number();
+  verbs.wq_type = attributes->wq_type;
+  verbs.state = IBV_WQS_RESET;
+  attributes->max_wr = count;
+  attributes->max_sge = striding.log_count != 0 ? attributes->max_sge : segments;
+  ++queue->completions_->users;
+  ++owner_of<ProtectionDomain>(attributes->pd)->users;
+  return queue;
+}
+
+ReceiveQueue::~ReceiveQueue() {
+  --completions_->users;
+  --owner_of<ProtectionDomain>(handle_.verbs.pd)->users;
+  port_->memory().release(ring_);
+  port_->memory().release_doorbell(doorbell_);
+}
+
+int ReceiveQueue::modify(const ibv_wq_attr& attributes) {
+  if ((attributes.attr_mask & IBV_WQ_ATTR_FLAGS) != 0) {
+    constexpr auto kKnown = static_cast<uint32_t>(IBV_WQ_FLAGS_CVLAN_STRIPPING);
+    if ((attributes.flags_mask & ~kKnown) != 0) return EOPNOTSUPP;
+    if ((attributes.flags_mask & kKnown) != 0) strip_vlan_ = (attributes.flags & kKnown) != 0;
+  }
+  if ((attributes.attr_mask & IBV_WQ_ATTR_STATE) == 0) return 0;
+  switch (attributes.wq_state) {
+    case IBV_WQS_RESET:
+      state_ = State::kReset;
+      break;
+    case IBV_WQS_RDY:
+      if (state_ != State::kReset) return EINVAL;
+      // From here on the program counts its entries from 0.
+      doorbell_[kReceiveDoorbell] = 0;
+      consumer_ = 0;
+      stride_ = 0;
+      prefetched_ = 0;
+      state_ = State::kReady;
+      break;
+    case IBV_WQS_ERR:
+      state_ = State::kError;
+      flush();
+      break;
+    default:
+      return EINVAL;
+  }
+  handle_.verbs.state = attributes.wq_state;
+  return 0;
+}
+
+}  // namespace nearpool::connectx4

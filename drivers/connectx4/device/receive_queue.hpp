@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A receive queue: a ring of posted buffers that the device fills in order. In multi-packet form
+// each entry is one large buffer cut into strides.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "completion_queue.hpp"
+#include "fault.hpp"
+#include "frame.hpp"
+#include "handle.hpp"
+#include "memory_region.hpp"
+
+namespace nearpool::connectx4 {
+
+class Port;
+
+struct Striding {
+  uint32_t log_bytes = 0;  // of one stride
+  uint32_t log_count = 0;  // strides in an entry; 0: not a multi-packet queue
+};
+
+enum class Delivery {
+  kDone,      // the frame is in a buffer, or was lost to an error that has its completion
+  kNoBuffer,  // no buffer is posted, or no completion can be written
+  kNotReady,  // the queue is in reset or error state
+};
+
+class ReceiveQueue {
+ public:
+  // Echoes what it made in `attributes`. Null with errno on failure.
+  static ReceiveQueue* create(Port* port, ibv_wq_init_attr* attributes, Striding striding);
+  ~ReceiveQueue();
+
+  ReceiveQueue(const ReceiveQueue&) = delete;
+  ReceiveQueue& operator=(const ReceiveQueue&) = delete;
+
+  // ---- the thread that delivers to the port ----
+
+  // Brings the cache lines of the next buffer that is not yet spoken for into reach.
+  void prefetch_slot();
+  // `timestamp` is in nanoseconds of the device's clock.
+  Delivery deliver(const Frame& frame, uint64_t timestamp);
+  // Completes what is posted to a queue in error state.
+  void flush();
+  void forget_prefetches() { prefetched_ = 0; }
+
+  // ---- control, device threads paused ----
+
+  // 0 or an errno value.
+  int modify(const ibv_wq_attr& attributes);
+
+  ibv_wq* verbs() { return &handle_.verbs; }
+  Port* port() const { return port_; }
+  CompletionQueue* completions() const { return completions_; }
+  uint8_t* ring() const { return ring_; }
+  uint32_t* doorbell() const { return doorbell_; }
+  uint32_t entry_count() const { return entry_count_; }
+  uint32_t entry_size() const { return 1u << log_entry_size_; }
+  bool in_error() const { return state_ == State::kError; }
+
+  std::atomic<uint32_t> users{0};  // indirection tables
+
+ private:
+  enum class State : uint8_t { kReset, kReady, kError };
+
+  ReceiveQueue() = default;
+
+  uint16_t posted() const {
+    // Pairs with the PMD's release of its producer index: the entries below it are written.
+    const uint32_t index = swap32(
+        std::atomic_ref<uint32_t>(doorbell_[kReceiveDoorbell]).load(std::memory_order_acquire));
+    return static_cast<uint16_t>(index - consumer_);
+  }
+  const uint8_t* entry(uint16_t index) const {
+    return ring_ + (static_cast<size_t>(index & (entry_count_ - 1)) << log_entry_size_);
+  }
+
+  Delivery deliver_strides(const Frame& frame, uint32_t skipped, uint64_t timestamp);
+  bool scatter(const Frame& frame, uint32_t skipped, uint32_t length);
+  uint8_t* checked(const uint8_t* segment, uint32_t offset, uint32_t length);
+  void complete(const Frame& frame, uint32_t byte_count, uint16_t counter, uint16_t wqe_id,
+                bool stripped, uint64_t timestamp);
+  void fail(Syndrome syndrome);
+  void close_strides(uint64_t timestamp);
+
+  // What each frame touches comes first.
+  uint8_t* ring_ = nullptr;
+  uint32_t* doorbell_ = nullptr;
+  CompletionQueue* completions_ = nullptr;
+  uint32_t entry_count_ = 0;
+  uint32_t log_entry_size_ = 0;
+  uint32_t segments_ = 0;  // data segments of an entry
+  uint16_t consumer_ = 0;
+  uint16_t prefetched_ = 0;  // entries spoken for in this batch
+  State state_ = State::kReset;
+  bool strip_vlan_ = false;
+  bool violation_logged_ = false;
+  Striding striding_;
+  uint32_t stride_ = 0;  // next one in the entry at consumer_
+  RegionCache cache_;
+  const RegionTable* regions_ = nullptr;
+  const ProtectionDomain* domain_ = nullptr;
+  FaultTrigger faults_;
+  Port* port_ = nullptr;
+  Handle<ibv_wq, ReceiveQueue> handle_;
+};
+
+}  // namespace nearpool::connectx4
