@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program's state: ports, their memory, the lcores, and who polls what. Control thread only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "control/packet_memory.hpp"
+#include "control/plans.hpp"
+#include "control/port.hpp"
+#include "control/worker_set.hpp"
+
+namespace nearpool {
+
+class Engine {
+ public:
+  // The EAL is up. Opens the ports that the EAL found, makes their memory, starts the lcores.
+  static Result<std::unique_ptr<Engine>> create(const Options& options);
+  // Stops and closes everything that still runs.
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Forwarding. Options that changed since the last start come into force.
+  Status start(unsigned tx_first_bursts);
+  Status stop();
+  bool forwarding() const { return forwarding_; }
+  // Stops forwarding, ends the lcores, stops and closes the ports. The books can be read then.
+  Status shut_down();
+
+  // Ports; allowed while others forward.
+  Status start_ports();
+  Status start_port(uint16_t id);
+  Status stop_port(uint16_t id);
+  Status close_port(uint16_t id);
+  Status reset_port(uint16_t id);
+  Result<std::vector<uint16_t>> attach(const std::string& identifier);
+  Status detach(uint16_t id);
+  // All ports stopped: brings the options' numbers of queues and descriptors to them.
+  Status reconfigure();
+
+  // While traffic flows.
+  Status move(QueueKey key, unsigned lcore);
+  unsigned owner(QueueKey key) const;
+
+  // About ten times a second: pools' housekeeping, TX rings of a stopped program.
+  void tick();
+  unsigned dying() const { return dying_; }
+
+  Options& options() { return options_; }
+  const Options& options() const { return options_; }
+  const std::map<uint16_t, std::unique_ptr<Port>>& ports() const { return ports_; }
+  std::vector<Port*> ports_in_use() const;
+  Result<Port*> find_port(uint16_t id) const;
+  Result<RxQueue*> find_queue(QueueKey key) const;
+  const WorkerSet* workers() const { return workers_.get(); }
+  const PacketMemory* memory() const { return memory_.get(); }
+  const Sizing& sizing() const { return sizing_; }
+  std::vector<LcorePlace> forwarding_lcores() const;
+
+ private:
+  explicit Engine(const Options& options) : options_(options) {}
+  Status open_ports();
+  Status check_options() const;
+  Status make_memory();
+  PortSettings settings() const;
+  void assign();
+  void publish();
+  void drain_handoffs();
+  void flush_rx(Port& port) const;
+  void flush_main_lcore() const;
+  void warn_at_start() const;
+  void leave_alone(uint16_t id);
+  std::vector<PortShape> shapes() const;
+
+  Options options_;
+  Sizing sizing_;
+  std::unique_ptr<PacketMemory> memory_;
+  std::map<uint16_t, std::unique_ptr<Port>> ports_;
+  std::unique_ptr<WorkerSet> workers_;
+  Owners owners_;
+  std::set<uint16_t> quiet_;
+  bool forwarding_ = false;
+  unsigned dying_ = 0;
+};
+
+// Sends `bursts` bursts of 64-byte UDP frames from each TX queue of `port`; nobody else sends on
+// it. @return frames sent.
+uint64_t send_first(const Port& port, const Options& options, unsigned bursts);
+
+}  // namespace nearpool

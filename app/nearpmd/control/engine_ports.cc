@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the engine does to ports, while the others forward.
+#include <rte_dev.h>
+
+#include <algorithm>
+
+#include "control/engine.hpp"
+
+namespace nearpool {
+
+Result<Port*> Engine::find_port(uint16_t id) const {
+  const auto found = ports_.find(id);
+  if (found != ports_.end()) return found->second.get();
+  std::vector<uint16_t> ids;
+  for (const auto& entry : ports_)
+    ids.push_back(entry.first);
+  if (ids.empty()) return failure("there is no port {}: none is attached", id);
+  return failure("there is no port {}: ports are {}", id, list_of(ids));
+}
+
+Result<RxQueue*> Engine::find_queue(QueueKey key) const {
+  auto port = find_port(key.port);
+  if (!port) return tl::unexpected(port.error());
+  const auto& queues = (*port)->rx_queues();
+  if (queues.empty()) {
+    return failure("port {} has no RX queues yet: start it first", key.port);
+  }
+  if (key.queue >= queues.size()) {
+    return failure("port {} has no RX queue {}: its queues are 0 to {}", key.port, key.queue,
+                   queues.size() - 1);
+  }
+  return queues[key.queue].get();
+}
+
+Status Engine::start_ports() {
+  for (const auto& entry : ports_) {
+    if (entry.second->state() != PortState::kStopped) continue;
+    if (auto status = start_port(entry.first); !status) return status;
+  }
+  return {};
+}
+
+// When this returns no lcore polls the port or sends to it, nor looks at its pools.
+void Engine::leave_alone(uint16_t id) {
+  if (!forwarding_) return;
+  quiet_.insert(id);
+  publish();
+  ports_.at(id)->drop_handed_over();
+}
+
+Status Engine::start_port(uint16_t id) {
+  auto port = find_port(id);
+  if (!port) return tl::unexpected(port.error());
+  if (auto status = (*port)->start(*memory_); !status) return status;
+  quiet_.erase(id);
+  if (!forwarding_) return {};
+  assign();
+  share_tx_queues(ports_in_use(), forwarding_lcores().size());
+  if (options_.verdict == Verdict::kRedirectCpu) {
+    if (auto status = (*port)->make_handoff_rings(); !status) return status;
+  }
+  publish();
+  return {};
+}
+
+Status Engine::stop_port(uint16_t id) {
+  auto port = find_port(id);
+  if (!port) return tl::unexpected(port.error());
+  if ((*port)->state() != PortState::kStarted) return (*port)->stop();  // says why not
+  leave_alone(id);
+  return (*port)->stop();
+}
+
+Status Engine::close_port(uint16_t id) {
+  auto port = find_port(id);
+  if (!port) return tl::unexpected(port.error());
+  return (*port)->close();
+}
+
+Status Engine::reset_port(uint16_t id) {
+  auto port = find_port(id);
+  if (!port) return tl::unexpected(port.error());
+  return (*port)->reset();
+}
+
+Result<std::vector<uint16_t>> Engine::attach(const std::string& identifier) {
+  std::vector<uint16_t> before;
+  uint16_t id;
+  RTE_ETH_FOREACH_DEV(id) before.push_back(id);
+  if (const int error = rte_dev_probe(identifier.c_str()); error != 0) {
+    return failure(
+        "device '{}' cannot be attached: {}; give a PCI address or a vdev with its "
+        "arguments, as in net_null2,size=64",
+        identifier, rte_strerror(-error));
+  }
+  std::vector<uint16_t> added;
+  RTE_ETH_FOREACH_DEV(id) {
+    if (std::find(before.begin(), before.end(), id) == before.end()) added.push_back(id);
+  }
+  if (added.empty()) return failure("device '{}' brought no port with it", identifier);
+  for (const uint16_t port : added) {
+    auto opened = Port::open(port, settings());
+    if (!opened) {
+      rte_eth_dev_info info;
+      if (rte_eth_dev_info_get(port, &info) == 0) rte_dev_remove(info.device);
+      return tl::unexpected(opened.error());
+    }
+    ports_[port] = std::move(*opened);
+  }
+  return added;
+}
+
+Status Engine::detach(uint16_t id) {
+  auto port = find_port(id);
+  if (!port) return tl::unexpected(port.error());
+  if ((*port)->state() == PortState::kStarted) {
+    return failure("port {} is started: port stop {} first", id, id);
+  }
+  rte_device* device = (*port)->device();
+  const std::string name = (*port)->name();
+  if ((*port)->state() == PortState::kStopped) {
+    if (auto status = (*port)->close(); !status) return status;
+  }
+  // Pages still held elsewhere keep the pools alive, as dying ones.
+  ports_.erase(id);
+  quiet_.erase(id);
+  std::erase(options_.portlist, id);
+  assign();
+  if (forwarding_) publish();
+  if (const int error = rte_dev_remove(device); error != 0) {
+    return failure("port {} is gone, but its device {} cannot be removed: {}", id, name,
+                   rte_strerror(-error));
+  }
+  return {};
+}
+
+Status Engine::reconfigure() {
+  for (const auto& entry : ports_) {
+    if (entry.second->state() == PortState::kStarted) {
+      return failure("port {} is started: port stop all first", entry.first);
+    }
+  }
+  for (const auto& entry : ports_) {
+    if (entry.second->state() == PortState::kClosed) continue;
+    if (auto status = entry.second->change(settings()); !status) return status;
+  }
+  assign();
+  return {};
+}
+
+void Engine::tick() {
+  flush_main_lcore();
+  dying_ = page_pool_service();
+  if (forwarding_) return;
+  // Nobody else sends now: what idle TX rings still hold is asked back from here.
+  for (const auto& entry : ports_) {
+    if (entry.second->state() != PortState::kStarted) continue;
+    for (const auto& queue : entry.second->tx_queues())
+      queue->reap_if_idle();
+  }
+}
+
+Status Engine::shut_down() {
+  if (forwarding_) (void)stop();
+  page_pool_use_qsbr(nullptr);
+  workers_.reset();
+  Status first;
+  for (const auto& entry : ports_) {
+    Port& port = *entry.second;
+    if (port.state() == PortState::kStarted) {
+      if (auto status = port.stop(); !status && first) first = status;
+    }
+  }
+  // All are stopped before one is closed: a port's frames may lie in another's rings.
+  for (const auto& entry : ports_) {
+    Port& port = *entry.second;
+    if (port.state() == PortState::kStopped) {
+      if (auto status = port.close(); !status && first) first = status;
+    }
+  }
+  flush_main_lcore();
+  return first;
+}
+
+// The main lcore frees pages too, when it stops ports and reaps.
+void Engine::flush_main_lcore() const {
+  for (const auto& entry : ports_) {
+    for (const auto& queue : entry.second->rx_queues()) {
+      if (queue->buffers && queue->buffers->pool() != nullptr) {
+        page_pool_flush_returns(queue->buffers->pool());
+      }
+    }
+  }
+}
+
+Engine::~Engine() {
+  (void)shut_down();
+  ports_.clear();
+  page_pool_service();
+}
+
+}  // namespace nearpool

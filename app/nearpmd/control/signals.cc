@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/signals.hpp"
+
+#include <signal.h>
+
+#include <atomic>
+
+namespace nearpool {
+namespace {
+
+// A flag for readers that look now and then: it publishes nothing but itself.
+std::atomic<bool> requested{false};
+
+void on_signal(int number) {
+  requested.store(true, std::memory_order_relaxed);
+  // A second one finds the default action: a clean end that hangs can still be ended.
+  signal(number, SIG_DFL);
+}
+
+}  // namespace
+
+void catch_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  // Without SA_RESTART: a prompt that waits for a key returns and sees the flag.
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  // A reader of our output that goes away must not take the program with it.
+  signal(SIGPIPE, SIG_IGN);
+}
+
+bool stop_requested() {
+  return requested.load(std::memory_order_relaxed);
+}
+
+}  // namespace nearpool

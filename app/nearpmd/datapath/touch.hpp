@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Touch levels: what is read or written of each frame before its verdict, as xdp-bench has them.
+#pragma once
+
+#include <rte_mbuf.h>
+
+#include <array>
+#include <cstdint>
+
+#include "cli/options.hpp"
+#include "datapath/counters.hpp"
+
+namespace nearpool {
+
+// Touches a burst. Frames shorter than an Ethernet header are freed and counted as runts; the rest
+// moves to the front of `burst`. @return how many are left.
+using TouchFunction = unsigned (*)(rte_mbuf** burst, unsigned count, QueueCounters& counters);
+
+// @param verdict  tx swaps the addresses whatever the level says
+TouchFunction touch_function(Touch touch, Verdict verdict);
+
+// Swaps destination and source of a frame of at least 12 bytes, wherever its segments begin.
+void swap_macs(rte_mbuf* frame);
+// Writes destination and source of a frame of at least 12 bytes.
+void write_macs(rte_mbuf* frame, const std::array<uint8_t, 12>& addresses);
+
+}  // namespace nearpool

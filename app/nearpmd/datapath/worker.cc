@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/worker.hpp"
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_pause.h>
+
+#include <algorithm>
+
+#include "datapath/verdict.hpp"
+#include "pool_api.hpp"
+
+namespace nearpool {
+namespace {
+
+// Two plans that are never freed: a worker that sleeps or has ended holds one of them.
+const Plan kIdle;
+const Plan kQuit;
+
+bool polls_pool(const Plan& plan, const page_pool* pool) {
+  return std::any_of(plan.polled.begin(), plan.polled.end(),
+                     [&](const PolledQueue& queue) { return queue.pool == pool; });
+}
+
+}  // namespace
+
+Worker::Worker(unsigned lcore, rte_rcu_qsbr* qsbr) : lcore_(lcore), qsbr_(qsbr), plan_(&kIdle) {
+  rte_rcu_qsbr_thread_register(qsbr_, lcore_);
+}
+
+Worker::~Worker() {
+  rte_rcu_qsbr_thread_unregister(qsbr_, lcore_);
+}
+
+void Worker::publish(const Plan* plan) {
+  // Pairs with the acquiring load in run().
+  plan_.store(plan == nullptr || plan->empty() ? &kIdle : plan, std::memory_order_release);
+  plan_.notify_one();
+}
+
+void Worker::quit() {
+  plan_.store(&kQuit, std::memory_order_release);
+  plan_.notify_one();
+}
+
+void Worker::run() {
+  rte_rcu_qsbr_thread_online(qsbr_, lcore_);
+  const Plan* current = &kIdle;
+  for (;;) {
+    // The order matters: what a plan named is left between this report and the next one, so after
+    // two grace periods the control thread knows that the old plan's queues have been left.
+    rte_rcu_qsbr_quiescent(qsbr_, lcore_);
+    const Plan* next = plan_.load(std::memory_order_acquire);  // pairs with publish()
+    if (next != current) [[unlikely]] {
+      leave(*current, *next);
+      current = next;
+      now_ = rte_rdtsc();
+      if (current == &kQuit) break;
+    }
+    if (current == &kIdle) [[unlikely]] {
+      rte_rcu_qsbr_thread_offline(qsbr_, lcore_);
+      plan_.wait(&kIdle, std::memory_order_acquire);
+      rte_rcu_qsbr_thread_online(qsbr_, lcore_);
+      continue;
+    }
+    cycle(*current);
+  }
+  rte_rcu_qsbr_thread_offline(qsbr_, lcore_);
+}
+
+void Worker::leave(const Plan& before, const Plan& after) {
+  for (const PolledQueue& queue : before.polled) {
+    if (queue.pool != nullptr && !polls_pool(after, queue.pool)) page_pool_release(queue.pool);
+  }
+  // The plan that follows may name fewer pools: what was gathered of theirs goes now.
+  for (page_pool* pool : before.foreign_pools)
+    page_pool_flush_returns(pool);
+}
+
+void Worker::cycle(const Plan& plan) {
+  rte_mbuf* burst[kMaxBurst];
+  const uint64_t start = now_;
+  const int node = page_pool_current_node();
+  bool busy = false;
+  for (const PolledQueue& queue : plan.polled) {
+    if (queue.pool != nullptr) page_pool_nid_changed(queue.pool, node);
+    busy |= poll(plan, queue, burst);
+  }
+  for (const HandedQueue& handed : plan.handed)
+    busy |= transmit_handed(plan, handed, burst);
+  if (!busy) now_ = rte_rdtsc();
+  if (plan.polled.empty() && plan.handed.empty()) rte_pause();
+  if (now_ >= next_reap_) [[unlikely]] {
+    reap(plan);
+    next_reap_ = now_ + plan.reap_cycles;
+  }
+  for (page_pool* pool : plan.foreign_pools)
+    page_pool_flush_returns(pool);
+
+  const uint64_t spent = now_ - start;
+  (busy ? counters_.busy_cycles : counters_.idle_cycles).add(spent);
+  counters_.histogram.add(spent);
+  counters_.polls.add(1);
+}
+
+bool Worker::poll(const Plan& plan, const PolledQueue& queue, rte_mbuf** burst) {
+  const unsigned received = rte_eth_rx_burst(queue.port, queue.queue, burst, plan.burst);
+  if (received == 0) return false;
+  queue.counters->received.add(received);
+  queue.counters->bursts.add(1);
+  const unsigned kept = plan.touch(burst, received, *queue.counters);
+  if (kept != 0) [[likely]]
+    plan.verdict(queue, burst, kept);
+  const uint64_t now = rte_rdtsc();
+  queue.counters->busy_cycles.add(now - now_);
+  now_ = now;
+  return true;
+}
+
+bool Worker::transmit_handed(const Plan& plan, const HandedQueue& handed, rte_mbuf** burst) {
+  const unsigned count =
+      rte_ring_sc_dequeue_burst(handed.ring, reinterpret_cast<void**>(burst), plan.burst, nullptr);
+  if (count == 0) return false;
+  handed.counters->received.add(count);
+  handed.counters->bursts.add(1);
+  rewrite_macs(handed.rewrite, burst, count);
+  send_or_drop(handed.out, *handed.counters, burst, count);
+  const uint64_t now = rte_rdtsc();
+  handed.counters->busy_cycles.add(now - now_);
+  now_ = now;
+  return true;
+}
+
+void Worker::reap(const Plan& plan) {
+  for (TxQueue* queue : plan.tx_queues)
+    counters_.reaps.add(queue->reap_if_idle());
+}
+
+}  // namespace nearpool

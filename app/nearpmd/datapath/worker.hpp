@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The poll loop of one lcore, and the way the control thread gives it another plan.
+#pragma once
+
+#include <rte_rcu_qsbr.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "datapath/counters.hpp"
+#include "datapath/plan.hpp"
+
+namespace nearpool {
+
+class Worker {
+ public:
+  // @param qsbr  has room for `lcore` as a thread id and outlives the worker
+  Worker(unsigned lcore, rte_rcu_qsbr* qsbr);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Control thread. The worker reads `plan` from its next cycle on; `plan` must live until two
+  // grace periods after another one has been published. Null: nothing to poll.
+  void publish(const Plan* plan);
+  // Control thread: the worker leaves its queues and its loop.
+  void quit();
+
+  // The lcore itself, until quit().
+  void run();
+
+  unsigned lcore() const { return lcore_; }
+  const LcoreCounters& counters() const { return counters_; }
+
+ private:
+  void cycle(const Plan& plan);
+  bool poll(const Plan& plan, const PolledQueue& queue, rte_mbuf** burst);
+  bool transmit_handed(const Plan& plan, const HandedQueue& handed, rte_mbuf** burst);
+  void leave(const Plan& before, const Plan& after);
+  void reap(const Plan& plan);
+
+  const unsigned lcore_;
+  rte_rcu_qsbr* const qsbr_;
+  // The control thread's store releases the plan's contents to the worker's acquiring load.
+  std::atomic<const Plan*> plan_;
+
+  // The worker's own.
+  alignas(64) uint64_t now_ = 0;
+  uint64_t next_reap_ = 0;
+  LcoreCounters counters_;
+};
+
+}  // namespace nearpool

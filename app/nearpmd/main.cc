@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// nearpmd: a packet processor whose buffers come from a page pool per RX queue.
+#include <fmt/format.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include <string>
+#include <vector>
+
+#include "cli/options.hpp"
+#include "control/batch.hpp"
+#include "control/engine.hpp"
+#include "control/report.hpp"
+#include "control/signals.hpp"
+
+namespace nearpool {
+namespace {
+
+int complain(const std::string& sentence) {
+  std::fflush(stdout);
+  fmt::print(stderr, "nearpmd: {}\n", sentence);
+  return 1;
+}
+
+void print_usage(const char* program) {
+  fmt::print("\nUsage: {} [EAL options] -- [options]; the options are shown by {} -- --help\n",
+             program, program);
+}
+
+// The EAL is up. Everything made here is given back on every way out.
+int run(const ParsedOptions& parsed) {
+  if (!parsed.options.numa_map.empty()) {
+    if (page_pool_emulate_nodes(parsed.options.numa_map.c_str()) != 0) {
+      return complain(fmt::format("--numa-map: {}", page_pool_error()));
+    }
+    fmt::print("NUMA topology: emulated by --numa-map {}\n", parsed.options.numa_map);
+  }
+  auto engine = Engine::create(parsed.options);
+  if (!engine) return complain(engine.error());
+  const Status ran = run_batch(**engine);
+  if (!ran) complain(ran.error());
+  const Status down = (*engine)->shut_down();
+  if (!down) complain(down.error());
+  const bool good = print_final(stdout, **engine);
+  return ran && down && good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace nearpool
+
+int main(int argc, char** argv) {
+  using namespace nearpool;
+  // Our own options first: what is wrong with them needs no EAL to be said.
+  std::vector<std::string> own;
+  int eal_count = argc;
+  for (int i = 1; i < argc; i++) {
+    if (std::string(argv[i]) != "--") continue;
+    eal_count = i;
+    own.assign(argv + i + 1, argv + argc);
+    break;
+  }
+  const auto parsed = parse_options(own);
+  if (!parsed) return complain(parsed.error());
+  if (parsed->help) {
+    fmt::print("{} [EAL options] -- [options]\n{}", argv[0], parsed->help_text);
+    return 0;
+  }
+
+  rte_set_application_usage_hook(print_usage);
+  if (rte_eal_init(eal_count, argv) < 0) {
+    return complain(fmt::format(
+        "the EAL does not start: {} (its own lines above say more). If another DPDK program runs, "
+        "give this one --file-prefix NAME or --in-memory; without hugepages give --no-huge -m 512",
+        rte_strerror(rte_errno)));
+  }
+  catch_signals();
+  const int status = run(*parsed);
+  rte_eal_cleanup();
+  return status;
+}
