@@ -138,8 +138,8 @@ struct page_arena_stats {
 /** Nodes of the arena, in the order of the parameters. Any thread. */
 uint32_t page_arena_nb_nodes(const struct page_arena* arena);
 /** @param index 0 to page_arena_nb_nodes() - 1. Any thread; exact while workers stand still. */
-int page_arena_stats(const struct page_arena* arena, uint32_t index,
-                     struct page_arena_stats* stats);
+int page_arena_get_stats(const struct page_arena* arena, uint32_t index,
+                         struct page_arena_stats* stats);
 /** The node id a page lies on by its address, or -EINVAL: no page of this arena. Any thread. */
 int page_arena_node_of(const struct page_arena* arena, const void* page);
 /** Makes the node behave as if below min, to see it work. Control thread. -EINVAL: no such node. */

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Taking and returning pages: what the mempool ops call.
+#include "page_pool/queue_pool.hpp"
+
+#include <rte_branch_prediction.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "page_pool/sift.hpp"
+
+namespace nearpool {
+
+QueuePool::Claim::Claim(QueuePool& pool, uint32_t holder) : pool_(pool) {
+  retry(holder);
+}
+
+void QueuePool::Claim::retry(uint32_t holder) {
+  for (uint32_t spins = 0; spins < kClaimSpins; ++spins) {
+    uint32_t nobody = 0;
+    // Acquire: pairs with Claim::release().
+    if (pool_.claim_.compare_exchange_strong(nobody, holder, std::memory_order_acquire,
+                                             std::memory_order_relaxed)) {
+      held_ = true;
+      return;
+    }
+    if (pool_.hardened_ && spins == 0 && holder != kServiceHolder) {
+      pool_.report_two_consumers(rte_lcore_id(), nobody);
+    }
+    rte_pause();
+  }
+}
+
+// ---- taking -----------------------------------------------------------------------------------
+
+int QueuePool::dequeue(void** pages, unsigned n) {
+  const unsigned lcore = rte_lcore_id();
+  if (unlikely(dying())) return -ENOBUFS;
+  // A refill asks for more than the caller wants: never strain for it. It also writes over a cache
+  // that may still hold pages, so nothing may be written there unless all n are to be had.
+  const bool refill = lcore_cache::is_own_table(lcore_cache::of(mempool_, lcore), pages);
+  Claim claim(*this, holder_of(lcore));
+  if (unlikely(!claim)) return take_beside(pages, n, lcore, refill);
+  if (unlikely(!fill_stash(n, lcore, refill))) {
+    if (!refill) counters_.add(lcore, Counter::kAllocFailed, 1);
+    return -ENOBUFS;
+  }
+  const uint32_t left = stash_length_.load(std::memory_order_relaxed) - n;
+  std::memcpy(pages, stash_ + left, n * sizeof(void*));
+  stash_length_.store(left, std::memory_order_relaxed);
+  claim.release();
+  counters_.add(lcore, Counter::kAllocSlow, n);
+  if (lcore != consumer_.load(std::memory_order_relaxed)) {
+    counters_.add(lcore, Counter::kTakesOther, n);
+  }
+  if (unlikely(hardened_)) mark_out(pages, n);
+  return 0;
+}
+
+// Makes the top n pages of the stash fit to be handed out: the ring first, which has the warmest,
+// then the stash, then the arena. Needs the claim.
+bool QueuePool::fill_stash(uint32_t n, unsigned lcore, bool refill) {
+  if (drain_ring(std::max(n, kDrain), lcore) != 0) {
+    counters_.add(lcore, Counter::kAllocRefill, 1);
+  } else if (stash_length_.load(std::memory_order_relaxed) == 0) {
+    counters_.add(lcore, Counter::kAllocEmpty, 1);
+  }
+  uint32_t ready = settle(n, kPagesPerTick, lcore);
+  if (likely(ready >= n)) return true;
+
+  // A refill that cannot be had in full is not begun: the caller comes again for what it needs.
+  if (refill && arena_->free_list(nid()).free_pages() < n - ready) return false;
+  const PageArena::TakeLimits limits{.reserve = !refill, .fallback = !refill};
+  uint32_t fresh = 0;
+  if (likely(pull(n, ready, lcore, limits, &fresh))) return true;
+  if (!refill) {
+    // Before saying that there are none, look at every page there is: what goes home now may be had
+    // again.
+    while (drain_ring(kDrain, lcore) != 0) {}
+    if (pull(n, settle(n, UINT32_MAX, lcore), lcore, limits, &fresh)) return true;
+  }
+  // All or nothing: the pool owns no more than before, and nothing that was taken for nothing stays
+  // unseen by the keep rule.
+  unchecked_ = stash_length_.load(std::memory_order_relaxed);
+  settle(UINT32_MAX, UINT32_MAX, lcore);
+  const uint32_t length = stash_length_.load(std::memory_order_relaxed);
+  const uint32_t back = std::min(fresh, length);
+  stash_length_.store(length - back, std::memory_order_relaxed);
+  release(stash_ + (length - back), back, lcore);
+  return false;
+}
+
+// Pulls from the arena onto the stash what is missing of n when `ready` are good. Adds what came to
+// *fresh. Needs the claim.
+bool QueuePool::pull(uint32_t n, uint32_t ready, unsigned lcore, PageArena::TakeLimits limits,
+                     uint32_t* fresh) {
+  if (ready >= n) return true;
+  const uint32_t held = stash_length_.load(std::memory_order_relaxed);
+  if (unlikely(n - ready > stash_capacity_ - held)) return false;
+  const uint32_t got = take_from_arena(stash_ + held, n - ready, lcore, limits);
+  stash_length_.store(held + got, std::memory_order_relaxed);
+  *fresh += got;
+  return ready + got >= n;
+}
+
+// Moves up to `most` returned pages from the ring to the stash, through the keep rule if strict.
+// Returns how many left the ring. Needs the claim.
+uint32_t QueuePool::drain_ring(uint32_t most, unsigned lcore) {
+  const uint32_t held = stash_length_.load(std::memory_order_relaxed);
+  most = std::min(most, stash_capacity_ - held);
+  if (likely(!strict())) {
+    const uint32_t got = rte_ring_sc_dequeue_burst(ring_, stash_ + held, most, nullptr);
+    stash_length_.store(held + got, std::memory_order_relaxed);
+    return got;
+  }
+  uint32_t drained = 0;
+  while (drained < most) {
+    void* pages[kChunk];
+    const uint32_t got =
+        rte_ring_sc_dequeue_burst(ring_, pages, std::min(most - drained, kChunk), nullptr);
+    if (got == 0) break;
+    drained += got;
+    const uint32_t refused = sift(pages, got, lcore, [this](void* const* kept, uint32_t n) {
+      const uint32_t top = stash_length_.load(std::memory_order_relaxed);
+      std::memcpy(stash_ + top, kept, n * sizeof(void*));
+      stash_length_.store(top + n, std::memory_order_relaxed);
+    });
+    counters_.add(lcore, Counter::kAllocWaive, refused);
+  }
+  return drained;
+}
+
+// Looks at up to `budget` unchecked pages of the stash, from the top of them down, until `wanted`
+// pages at the top are good. Returns how many good ones are at the top. Needs the claim.
+uint32_t QueuePool::settle(uint32_t wanted, uint32_t budget, unsigned lcore) {
+  uint32_t length = stash_length_.load(std::memory_order_relaxed);
+  if (likely(!strict())) return length;
+  unchecked_ = std::min(unchecked_, length);
+  while (unchecked_ != 0 && length - unchecked_ < wanted && budget != 0) {
+    const uint32_t n = std::min({unchecked_, budget, kChunk});
+    const uint32_t bottom = unchecked_ - n;
+    budget -= n;
+    // Close the gap with pages from the top, which keeps the move short.
+    void* pages[kChunk];
+    std::memcpy(pages, stash_ + bottom, n * sizeof(void*));
+    uint32_t place = bottom;
+    const uint32_t refused =
+        sift(pages, n, lcore, [this, &place](void* const* kept, uint32_t count) {
+          std::memcpy(stash_ + place, kept, count * sizeof(void*));
+          place += count;
+        });
+    const uint32_t moved = std::min(refused, length - unchecked_);
+    std::memmove(stash_ + place, stash_ + (length - moved), moved * sizeof(void*));
+    length -= refused;
+    unchecked_ = bottom;
+    stash_length_.store(length, std::memory_order_relaxed);
+    counters_.add(lcore, Counter::kAllocWaive, refused);
+    counters_.add(lcore, Counter::kFlushed, n);
+  }
+  return length - unchecked_;
+}
+
+// Another thread is at the stash: take from the arena, past it.
+int QueuePool::take_beside(void** pages, unsigned n, unsigned lcore, bool refill) {
+  if (refill) return -ENOBUFS;  // the caller comes again for what it really needs
+  const uint32_t got = take_from_arena(pages, n, lcore, {.reserve = true, .fallback = true});
+  if (got < n) {
+    release(pages, got, lcore);
+    counters_.add(lcore, Counter::kAllocFailed, 1);
+    return -ENOBUFS;
+  }
+  counters_.add(lcore, Counter::kAllocSlow, n);
+  counters_.add(lcore, Counter::kTakesOther, n);
+  if (unlikely(hardened_)) mark_out(pages, n);
+  return 0;
+}
+
+uint32_t QueuePool::take_from_arena(void** pages, uint32_t n, unsigned lcore,
+                                    PageArena::TakeLimits limits) {
+  // Reserve room under the quota first, so that threads side by side never exceed it. Relaxed: the
+  // number guards nothing but itself.
+  const uint32_t quota = quota_.load(std::memory_order_relaxed);
+  uint32_t owned = owned_.load(std::memory_order_relaxed);
+  uint32_t granted = 0;
+  do {
+    granted = owned < quota ? std::min(n, quota - owned) : 0;
+  } while (granted != 0 &&
+           !owned_.compare_exchange_weak(owned, owned + granted, std::memory_order_relaxed));
+  if (granted < n) counters_.add(lcore, Counter::kQuotaRefused, 1);
+  if (granted == 0) return 0;
+
+  const PageArena::Taken taken = arena_->take(nid(), pages, granted, limits);
+  if (taken.pages < granted) {
+    owned_.fetch_sub(granted - taken.pages, std::memory_order_relaxed);
+  }
+  if (taken.pages == 0) return 0;
+  for (uint32_t node = 0; node < arena_->nb_nodes(); ++node) {
+    if (taken.by_node[node] != 0) {
+      owned_node_[node].fetch_add(taken.by_node[node], std::memory_order_relaxed);
+    }
+  }
+  if (taken.pressure != 0) {
+    owned_pressure_.fetch_add(taken.pressure, std::memory_order_relaxed);
+    counters_.add(lcore, Counter::kAllocPressure, taken.pressure);
+  }
+  counters_.add(lcore, Counter::kAllocArena, taken.pages);
+  counters_.add(lcore, Counter::kAllocFallback, taken.fallback);
+  adopt(pages, taken.pages);
+  if (!strict()) check_mode();
+  return taken.pages;
+}
+
+// Pages of the arena may have been another pool's, or nobody's yet.
+void QueuePool::adopt(void* const* pages, uint32_t n) {
+  for (uint32_t i = 0; i < n; ++i) {
+    rte_mempool_objhdr* header = rte_mempool_get_header(pages[i]);
+    if (header->mp == mempool_) continue;
+    const bool first_time = header->mp == nullptr;
+    header->mp = mempool_;
+    if (first_time) {
+      rte_pktmbuf_init(mempool_, nullptr, pages[i], 0);
+    } else {
+      static_cast<rte_mbuf*>(pages[i])->pool = mempool_;
+    }
+  }
+}
+
+// ---- returning --------------------------------------------------------------------------------
+
+void QueuePool::enqueue(void* const* pages, unsigned n) {
+  if (unlikely(hardened_)) {
+    enqueue_hardened(pages, n);
+    return;
+  }
+  const unsigned lcore = rte_lcore_id();
+  rte_mempool_cache* cache = lcore_cache::of(mempool_, lcore);
+  counters_.add(lcore, n == 1 ? Counter::kReturnsSingle : Counter::kReturnsBulk, 1);
+  if (lcore == consumer_.load(std::memory_order_relaxed)) {
+    put_as_consumer(pages, n, lcore, cache);
+  } else {
+    put_as_other(pages, n, lcore, cache);
+  }
+}
+
+void QueuePool::put_as_consumer(void* const* pages, uint32_t n, unsigned lcore,
+                                rte_mempool_cache* cache) {
+  rte_mempool_cache* into = lcore_cache::is_own_table(cache, pages) ? nullptr : cache;
+  if (likely(!strict())) {
+    // A knock that came with a strict mode already over: let puts be inline again.
+    if (cache != nullptr && lcore_cache::flush_threshold(cache) == 0) relax(lcore);
+    keep_local(pages, n, lcore, into);
+    return;
+  }
+  const uint32_t refused = sift(pages, n, lcore, [&](void* const* kept, uint32_t count) {
+    keep_local(kept, count, lcore, into);
+  });
+  if (refused != 0) relax(lcore);
+}
+
+void QueuePool::keep_local(void* const* pages, uint32_t n, unsigned lcore,
+                           rte_mempool_cache* cache) {
+  if (cache != nullptr) {
+    const uint32_t room = lcore_cache::room(cache->size);
+    if (likely(n <= room)) {
+      if (unlikely(cache->len + n > room)) {
+        // As the inline code does: all that is held goes, the newest stay.
+        push_to_stash(cache->objs, cache->len, lcore);
+        cache->len = 0;
+      }
+      lcore_cache::push(cache, pages, n);
+      counters_.add(lcore, Counter::kRecycleCached, n);
+      return;
+    }
+  }
+  const uint32_t stashed = push_to_stash(pages, n, lcore);
+  counters_.add(lcore, Counter::kRecycleCached, stashed);
+}
+
+// Returns how many went to the stash; the others went to the ring.
+uint32_t QueuePool::push_to_stash(void* const* pages, uint32_t n, unsigned lcore) {
+  uint32_t fits = 0;
+  {
+    Claim claim(*this, holder_of(lcore));
+    if (likely(claim)) {
+      const uint32_t top = stash_length_.load(std::memory_order_relaxed);
+      fits = std::min(n, stash_capacity_ - top);
+      std::memcpy(stash_ + top, pages, fits * sizeof(void*));
+      stash_length_.store(top + fits, std::memory_order_relaxed);
+    }
+  }
+  if (unlikely(fits != n)) push_to_ring(pages + fits, n - fits, lcore);
+  return fits;
+}
+
+void QueuePool::put_as_other(void* const* pages, uint32_t n, unsigned lcore,
+                             rte_mempool_cache* cache) {
+  if (lcore >= RTE_MAX_LCORE) counters_.add(lcore, Counter::kReturnsUnregistered, n);
+  if (cache != nullptr) {
+    const uint32_t limit = gather_limit();
+    if (unlikely(cache->size != 0 && !lcore_cache::is_own_table(cache, pages))) {
+      // The queue was taken over from this lcore: what it still holds goes back now.
+      const uint32_t held = cache->len;
+      cache->len = 0;
+      lcore_cache::gather(cache, limit);
+      if (held != 0) put_as_other(cache->objs, held, lcore, cache);
+    } else if (cache->size != 0 || lcore_cache::flush_threshold(cache) != limit) {
+      lcore_cache::gather(cache, limit);
+    }
+  }
+  if (likely(!strict())) {
+    push_to_ring(pages, n, lcore);
+  } else {
+    // The nid may change meanwhile; the consumer looks again when it drains the ring.
+    sift(pages, n, lcore,
+         [&](void* const* kept, uint32_t count) { push_to_ring(kept, count, lcore); });
+  }
+}
+
+void QueuePool::push_to_ring(void* const* pages, uint32_t n, unsigned lcore) {
+  if (unlikely(dying())) {
+    release(pages, n, lcore);
+    return;
+  }
+  // Counted before the pages are published: the last of them may be the one the pool's end waits
+  // for, and nothing of the pool is touched after it.
+  counters_.add(lcore, Counter::kRecycleRing, n);
+  const uint32_t put = rte_ring_mp_enqueue_burst(ring_, pages, n, nullptr);
+  if (likely(put == n)) return;
+  counters_.add(lcore, Counter::kRecycleRing, -static_cast<uint64_t>(n - put));
+  counters_.add(lcore, Counter::kRecycleRingFull, n - put);
+  release(pages + put, n - put, lcore);
+}
+
+// The one way home: to the free list of each page's own node. The counts come down after the pages
+// are home, owned_ last, and nothing of the pool is touched after that.
+void QueuePool::release(void* const* pages, uint32_t n, unsigned lcore) {
+  if (n == 0) return;
+  counters_.add(lcore, Counter::kReleased, n);
+  for (uint32_t node = 0; node < arena_->nb_nodes(); ++node) {
+    void* batch[kChunk];
+    uint32_t gathered = 0;
+    uint32_t given = 0;
+    uint32_t pressure = 0;
+    for (uint32_t i = 0; i < n; ++i) {
+      if (arena_->node_of(pages[i]) != node) continue;
+      batch[gathered++] = pages[i];
+      if (gathered == kChunk) {
+        pressure += arena_->give(node, batch, gathered);
+        given += gathered;
+        gathered = 0;
+      }
+    }
+    if (gathered != 0) pressure += arena_->give(node, batch, gathered);
+    given += gathered;
+    if (given == 0) continue;
+    // Release: whoever sees the count down (relax(), the pool's end) sees the pages home.
+    if (pressure != 0) owned_pressure_.fetch_sub(pressure, std::memory_order_release);
+    owned_node_[node].fetch_sub(given, std::memory_order_release);
+    owned_.fetch_sub(given, std::memory_order_release);
+  }
+}
+
+unsigned QueuePool::available() const {
+  // Chosen so that rte_mempool_in_use_count() is the number of pages in flight.
+  const int64_t held =
+      static_cast<int64_t>(stash_length_.load(std::memory_order_relaxed)) + rte_ring_count(ring_);
+  const int64_t borrowed = owned_.load(std::memory_order_relaxed);
+  return static_cast<unsigned>(std::max<int64_t>(0, mempool_->size - borrowed + held));
+}
+
+void QueuePool::flush_returns() {
+  const unsigned lcore = rte_lcore_id();
+  rte_mempool_cache* cache = lcore_cache::of(mempool_, lcore);
+  if (cache == nullptr || cache->len == 0 || lcore == consumer_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  const uint32_t n = cache->len;
+  cache->len = 0;  // first, so that nothing of the pool is touched after the last page
+  enqueue(cache->objs, n);
+}
+
+}  // namespace nearpool

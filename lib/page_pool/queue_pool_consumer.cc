@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The consumer's side: taking a queue over, following the node, leaving.
+#include <rte_branch_prediction.h>
+#include <rte_lcore.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "numa/current_node.hpp"
+#include "page_arena/log.hpp"
+#include "page_pool/queue_pool.hpp"
+#include "page_pool/sift.hpp"
+
+namespace nearpool {
+
+// The poll that has something to do. Returns whether the nid changed.
+bool QueuePool::poll(int node, bool follow) {
+  const unsigned lcore = rte_lcore_id();
+  const uint64_t key = poll_key(lcore, node);
+  if (unlikely(dying())) return false;
+  if (node < 0 || node >= static_cast<int>(kMaxNodes)) {
+    node = numa::current_node(numa::system_topology());
+  }
+  // Acquire: pairs with the release of set_flags() and set_quota(), whose values are used below.
+  const uint32_t look = attention_.exchange(0, std::memory_order_acquire);
+  if (lcore != consumer_.load(std::memory_order_relaxed) && lcore < RTE_MAX_LCORE) take_over(lcore);
+
+  const uint32_t target = arena_->index_of(node);
+  const bool wants_move = follow && target != nid();
+  const bool moved = wants_move && move_to(target, lcore);
+  check_mode();
+  if (moved || (look & kLookAtCache) != 0) sift_cache(lcore);
+  if (strict() || home_.load(std::memory_order_relaxed)->asking()) {
+    tick(lcore, holder_of(lcore), lcore_cache::of(mempool_, lcore));
+  }
+  // Calm: until something changes, a poll is one compare. PAGE_POOL_ANY_NODE is looked up anew in
+  // each poll, and a strict pool has work in each.
+  const bool calm = !strict() && wants_move == moved && key == poll_key(lcore, node);
+  calm_key_.store(calm ? key : kNeverCalm, std::memory_order_relaxed);
+  return moved;
+}
+
+void QueuePool::take_over(unsigned lcore) {
+  rte_mempool_cache* cache = lcore_cache::of(mempool_, lcore);
+  // What this lcore had gathered as a returner has not been through the keep rule.
+  if (cache != nullptr && cache->len != 0) {
+    const uint32_t n = cache->len;
+    cache->len = 0;
+    put_as_other(cache->objs, n, lcore, cache);
+  }
+  // Acquire: pairs with leave() of the consumer before.
+  const uint32_t before = consumer_.exchange(lcore, std::memory_order_acq_rel);
+  if (before != kNoConsumer) {
+    counters_.add(lcore, Counter::kTakeovers, 1);
+    if (hardened_) report_two_consumers(lcore, holder_of(before));
+  }
+  if (cache != nullptr && !hardened_) {
+    lcore_cache::serve(cache, cache_size_, strict());
+    // As in relax(): a taker that turned the pool strict meanwhile may have missed this lcore.
+    check_mode();
+  }
+}
+
+// Returns false if another thread is at the stash: the next poll tries again.
+bool QueuePool::move_to(uint32_t node, unsigned lcore) {
+  Claim claim(*this, holder_of(lcore));
+  if (!claim) return false;
+  nid_.store(node, std::memory_order_relaxed);
+  home_.store(&arena_->free_list(node), std::memory_order_relaxed);
+  // The stash and the ring are looked at a bounded piece per poll, since nothing leaves them unseen
+  // in strict mode.
+  unchecked_ = stash_length_.load(std::memory_order_relaxed);
+  counters_.add(lcore, Counter::kNidUpdates, 1);
+  return true;
+}
+
+// Gets reach the cache inline, so it is looked at as a whole, at once. Consumer.
+void QueuePool::sift_cache(unsigned lcore) {
+  rte_mempool_cache* cache = lcore_cache::of(mempool_, lcore);
+  if (cache == nullptr || cache->len == 0 || !strict()) return;
+  const uint32_t held = cache->len;
+  uint32_t kept = 0;
+  const uint32_t refused =
+      sift(cache->objs, held, lcore, [cache, &kept](void* const* pages, uint32_t n) {
+        std::memmove(&cache->objs[kept], pages, n * sizeof(void*));
+        kept += n;
+      });
+  cache->len = kept;
+  counters_.add(lcore, Counter::kFlushed, held);
+  counters_.add(lcore, Counter::kAllocWaive, refused);
+}
+
+// A bounded piece of what a strict or asked pool has to do. `cache` is the caller's own if it is
+// the consumer, else null.
+void QueuePool::tick(unsigned lcore, uint32_t holder, rte_mempool_cache* cache) {
+  Claim claim(*this, holder);
+  if (!claim) return;
+  if (strict()) {
+    drain_ring(kPagesPerTick, lcore);
+    settle(UINT32_MAX, kPagesPerTick, lcore);
+  }
+  if (home_.load(std::memory_order_relaxed)->asking() || over_quota() != 0)
+    give_surplus(kPagesPerTick, lcore, cache);
+  if (strict()) relax(lcore);
+}
+
+// Gives up to `budget` pages that the pool can do without back to the arena: the coldest of the
+// stash, then what the cache holds beyond the needs of a burst or two. Needs the claim.
+void QueuePool::give_surplus(uint32_t budget, unsigned lcore, rte_mempool_cache* cache) {
+  drain_ring(budget, lcore);
+  const uint32_t length = stash_length_.load(std::memory_order_relaxed);
+  const uint32_t n = std::min(budget, length);
+  if (n != 0) {
+    void* coldest[kPagesPerTick];
+    std::memcpy(coldest, stash_, n * sizeof(void*));
+    const uint32_t moved = std::min(n, length - n);
+    std::memmove(stash_, stash_ + (length - moved), moved * sizeof(void*));
+    stash_length_.store(length - n, std::memory_order_relaxed);
+    // Unchecked pages were at the bottom, and checked ones may have come to lie among them.
+    unchecked_ = std::min(unchecked_, length - n);
+    counters_.add(lcore, Counter::kReleasedSurplus, n);
+    release(coldest, n, lcore);
+    budget -= n;
+  }
+  if (cache == nullptr || budget == 0 || cache->len <= kKeptWhenAsked) return;
+  const uint32_t from_cache = std::min(budget, cache->len - kKeptWhenAsked);
+  counters_.add(lcore, Counter::kReleasedSurplus, from_cache);
+  // The bottom of the cache is its cold end.
+  void* cold[kPagesPerTick];
+  std::memcpy(cold, cache->objs, from_cache * sizeof(void*));
+  std::memmove(&cache->objs[0], &cache->objs[from_cache],
+               (cache->len - from_cache) * sizeof(void*));
+  cache->len -= from_cache;
+  release(cold, from_cache, lcore);
+}
+
+void QueuePool::leave() {
+  const unsigned lcore = rte_lcore_id();
+  if (lcore != consumer_.load(std::memory_order_relaxed)) return;
+  if (rte_mempool_cache* cache = lcore_cache::of(mempool_, lcore)) {
+    const uint32_t n = cache->len;
+    cache->len = 0;
+    lcore_cache::gather(cache, gather_limit());
+    if (n != 0) push_to_stash(cache->objs, n, lcore);
+  }
+  calm_key_.store(kNeverCalm, std::memory_order_relaxed);
+  // Release: pairs with take_over() of the next consumer, which finds all as we leave it.
+  consumer_.store(kNoConsumer, std::memory_order_release);
+}
+
+}  // namespace nearpool

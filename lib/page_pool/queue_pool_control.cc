@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The control thread's side of a queue pool: birth, options, housekeeping, books, end.
+#include <fmt/format.h>
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <new>
+
+#include "numa/current_node.hpp"
+#include "page_pool/queue_pool.hpp"
+
+namespace nearpool {
+
+namespace {
+
+uint32_t next_id = 1;
+
+constexpr uint32_t kAllFlags = PAGE_POOL_F_NO_NODE_FOLLOW | PAGE_POOL_F_NO_FOREIGN_REJECT |
+                               PAGE_POOL_F_NO_PRESSURE_REJECT | PAGE_POOL_F_NO_BULK_RETURN |
+                               PAGE_POOL_F_HARDENED;
+
+Result<void> check(const page_pool_params& params, const PageArena& arena) {
+  const char* name = params.name;
+  if (params.quota < 1 || params.quota > arena.nb_pages()) {
+    return fail(-EINVAL, fmt::format("pool {}: quota {} is not in 1 to {}, the pages of arena {}",
+                                     name, params.quota, arena.nb_pages(), arena.name()));
+  }
+  if (params.ring_size != 0 && (params.ring_size < 64 || params.ring_size > (1u << 20))) {
+    return fail(-EINVAL, fmt::format("pool {}: ring size {} is neither 0 (room for the quota) nor "
+                                     "in 64 to {}",
+                                     name, params.ring_size, 1u << 20));
+  }
+  if (params.cache_size > lcore_cache::kMaxSize) {
+    return fail(-EINVAL, fmt::format("pool {}: cache size {} is not in 0 to {}", name,
+                                     params.cache_size, lcore_cache::kMaxSize));
+  }
+  if (params.bulk != 0 && (params.bulk < 4 || params.bulk > 512)) {
+    return fail(-EINVAL, fmt::format("pool {}: bulk {} is neither 0 (for {}) nor in 4 to 512", name,
+                                     params.bulk, QueuePool::kDefaultBulk));
+  }
+  if (params.node < PAGE_POOL_ANY_NODE || params.node >= static_cast<int>(kMaxNodes)) {
+    return fail(-EINVAL, fmt::format("pool {}: node {} is neither -1 (that of the calling thread) "
+                                     "nor in 0 to {}",
+                                     name, params.node, kMaxNodes - 1));
+  }
+  if ((params.flags & ~kAllFlags) != 0) {
+    return fail(-EINVAL, fmt::format("pool {}: flags {:#x} are not known, allowed are {:#x}", name,
+                                     params.flags & ~kAllFlags, kAllFlags));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<QueuePool*> QueuePool::create(const page_pool_params& params, PageArena* arena) {
+  if (Result<void> good = check(params, *arena); !good) return tl::unexpected(good.error());
+  const int node =
+      params.node == PAGE_POOL_ANY_NODE ? numa::current_node(numa::system_topology()) : params.node;
+  const uint32_t ring_slots =
+      rte_align32pow2((params.ring_size != 0 ? params.ring_size : params.quota) + 1);
+  const auto ring_bytes = static_cast<std::size_t>(rte_ring_get_memsize(ring_slots));
+  const std::size_t pool_bytes = RTE_ALIGN_CEIL(sizeof(QueuePool), std::size_t{64});
+  // One block, so that nothing of the pool can be had only in part.
+  const std::size_t bytes = pool_bytes + ring_bytes + params.quota * sizeof(void*);
+  const int socket = numa::system_topology().real_node(arena->id_of(arena->index_of(node)));
+  auto* memory = static_cast<std::byte*>(rte_zmalloc_socket("page_pool", bytes, 64, socket));
+  if (memory == nullptr) memory = static_cast<std::byte*>(rte_zmalloc("page_pool", bytes, 64));
+  if (memory == nullptr) {
+    return fail(-ENOMEM, fmt::format("pool {}: no EAL memory for its ring, stash and counters ({} "
+                                     "bytes); give the EAL more with -m or --socket-mem",
+                                     params.name, bytes));
+  }
+  auto* pool = new (memory) QueuePool;
+  pool->arena_ = arena;
+  pool->ring_ = reinterpret_cast<rte_ring*>(memory + pool_bytes);
+  pool->stash_ = reinterpret_cast<void**>(memory + pool_bytes + ring_bytes);
+  pool->stash_capacity_ = params.quota;
+  // A mempool refuses a cache that could hold more than the pool has.
+  pool->cache_size_ = std::min(params.cache_size, params.quota * 2 / 3);
+  pool->bulk_ = params.bulk != 0 ? params.bulk : kDefaultBulk;
+  pool->hardened_ = (params.flags & PAGE_POOL_F_HARDENED) != 0;
+  pool->flags_.store(params.flags, std::memory_order_relaxed);
+  pool->quota_.store(params.quota, std::memory_order_relaxed);
+  pool->nid_.store(arena->index_of(node), std::memory_order_relaxed);
+  pool->home_.store(&arena->free_list(pool->nid()), std::memory_order_relaxed);
+  pool->strict_.store(pool->hardened_, std::memory_order_relaxed);
+  pool->strict_since_.store(rte_get_tsc_cycles(), std::memory_order_relaxed);
+  std::snprintf(pool->name_, sizeof(pool->name_), "%s", params.name);
+  rte_ring_init(pool->ring_, params.name, ring_slots, 0);
+
+  if (Result<void> made = pool->make_mempool(socket); !made) {
+    rte_free(memory);
+    return tl::unexpected(made.error());
+  }
+  pool->id_ = next_id++;
+  return pool;
+}
+
+Result<void> QueuePool::make_mempool(int socket) {
+  rte_mempool* mempool =
+      rte_mempool_create_empty(name_, stash_capacity_, arena_->layout().element, cache_size_,
+                               sizeof(rte_pktmbuf_pool_private), socket, 0);
+  if (mempool == nullptr) {
+    const int error = rte_errno;
+    return fail(-error, fmt::format("pool {}: the EAL makes no mempool for it: {}", name_,
+                                    error == EEXIST ? "a mempool of that name exists"
+                                                    : rte_strerror(error)));
+  }
+  mempool_ = mempool;
+  const auto give_up = [&](int code, const char* what) {
+    rte_mempool_free(mempool);
+    mempool_ = nullptr;
+    return fail(code, fmt::format("pool {}: {}: {}", name_, what, rte_strerror(-code)));
+  };
+  if (const int result = rte_mempool_set_ops_byname(mempool, kOpsName, this); result != 0) {
+    return give_up(result, "its mempool ops are not registered");
+  }
+  if (cache_size_ != 0) {
+    // Nobody is the consumer yet: all lcores gather, none keeps.
+    for (unsigned lcore = 0; lcore < RTE_MAX_LCORE; ++lcore) {
+      lcore_cache::gather(&mempool->local_cache[lcore], gather_limit());
+    }
+  }
+  rte_pktmbuf_pool_private info{};
+  info.mbuf_data_room_size = arena_->data_room();
+  info.mbuf_priv_size = arena_->priv_size();
+  rte_pktmbuf_pool_init(mempool, &info);
+  // All memory is declared before the pool is READY: drivers never learn of a chunk added later.
+  for (const IovaChunk& chunk : arena_->iova_chunks()) {
+    const int result = rte_mempool_populate_iova(mempool, chunk.address, chunk.iova, chunk.bytes,
+                                                 nullptr, nullptr);
+    if (result <= 0) return give_up(result < 0 ? result : -EINVAL, "its memory is not accepted");
+  }
+  return {};
+}
+
+// mempool ops: the pages stay with the arena, so there is nothing to add to the mempool.
+unsigned QueuePool::declare_chunk(const void* address, std::size_t bytes) {
+  const IovaChunk& last = arena_->iova_chunks().back();
+  const char* end = static_cast<const char*>(address) + bytes;
+  // With the last chunk the mempool is complete; rte_mempool then announces it to drivers.
+  if (end >= last.address + last.bytes) mempool_->populated_size = mempool_->size;
+  return static_cast<unsigned>(std::max<std::size_t>(1, bytes / arena_->layout().total()));
+}
+
+void QueuePool::set_flags(uint32_t set, uint32_t clear) {
+  constexpr uint32_t kChangeable = kAllFlags & ~PAGE_POOL_F_HARDENED;
+  flags_.store((flags() & ~(clear & kChangeable)) | (set & kChangeable), std::memory_order_relaxed);
+  {
+    Claim claim(*this, kServiceHolder);
+    while (!claim)
+      claim.retry(kServiceHolder);
+    unchecked_ = stash_length_.load(std::memory_order_relaxed);
+  }
+  check_mode();
+  // Release: pairs with poll(), which then sees the flags.
+  attention_.fetch_or(kLookAtMode | kLookAtCache, std::memory_order_release);
+}
+
+Result<void> QueuePool::set_quota(uint32_t quota) {
+  if (quota < 1 || quota > arena_->nb_pages()) {
+    return fail(-EINVAL, fmt::format("pool {}: quota {} is not in 1 to {}, the pages of arena {}",
+                                     name_, quota, arena_->nb_pages(), arena_->name()));
+  }
+  quota_.store(quota, std::memory_order_relaxed);
+  check_mode();
+  attention_.fetch_or(kLookAtMode, std::memory_order_release);
+  return {};
+}
+
+void QueuePool::start_dying() {
+  // What the calling thread itself holds, as the consumer or from returns it gathered.
+  leave();
+  dying_.store(true, std::memory_order_seq_cst);
+  flush_returns();
+  service();
+}
+
+void QueuePool::service() {
+  const unsigned lcore = rte_lcore_id();
+  if (!dying()) {
+    if (strict() || home_.load(std::memory_order_relaxed)->asking()) {
+      tick(lcore, kServiceHolder, nullptr);
+    }
+    return;
+  }
+  Claim claim(*this, kServiceHolder);
+  if (!claim) return;
+  // A return that crossed the pool's end may still have gone to the ring.
+  uint32_t length = stash_length_.load(std::memory_order_relaxed);
+  do {
+    stash_length_.store(0, std::memory_order_relaxed);
+    release(stash_, length, lcore);
+    length = rte_ring_sc_dequeue_burst(ring_, stash_, stash_capacity_, nullptr);
+  } while (length != 0);
+}
+
+void QueuePool::free(QueuePool* pool) {
+  rte_mempool_free(pool->mempool_);
+  pool->~QueuePool();
+  rte_free(pool);
+}
+
+int64_t QueuePool::inflight() const {
+  return static_cast<int64_t>(owned_.load(std::memory_order_acquire)) -
+         lcore_cache::pages_in_all(mempool_) - stash_length_.load(std::memory_order_relaxed) -
+         rte_ring_count(ring_);
+}
+
+void QueuePool::read_stats(page_pool_stats* stats) const {
+  *stats = {};
+  std::snprintf(stats->name, sizeof(stats->name), "%s", name_);
+  stats->id = id_;
+  stats->nid = arena_->id_of(nid());
+  const uint32_t consumer = consumer_.load(std::memory_order_relaxed);
+  stats->consumer = consumer == kNoConsumer ? -1 : static_cast<int>(consumer);
+  stats->strict = strict();
+  stats->dying = dying();
+  stats->hardened = hardened_;
+  stats->flags = flags();
+  stats->quota = quota_.load(std::memory_order_relaxed);
+  stats->ring_size = rte_ring_get_capacity(ring_);
+  stats->cache_size = cache_size_;
+  stats->bulk = bulk_;
+
+  stats->owned = owned_.load(std::memory_order_acquire);
+  stats->owned_foreign = owned_foreign();
+  stats->owned_pressure = owned_pressure_.load(std::memory_order_relaxed);
+  stats->cached = lcore_cache::pages_in_all(mempool_);
+  stats->stashed = stash_length_.load(std::memory_order_relaxed);
+  stats->ringed = rte_ring_count(ring_);
+  stats->inflight =
+      static_cast<int64_t>(stats->owned) - stats->cached - stats->stashed - stats->ringed;
+  for (uint32_t node = 0; node < arena_->nb_nodes(); ++node) {
+    stats->owned_node[arena_->id_of(node)] = owned_node_[node].load(std::memory_order_relaxed);
+  }
+
+  const auto sum = [this](Counter counter) { return counters_.sum(counter); };
+  stats->alloc_slow = sum(Counter::kAllocSlow);
+  stats->alloc_arena = sum(Counter::kAllocArena);
+  stats->alloc_empty = sum(Counter::kAllocEmpty);
+  stats->alloc_refill = sum(Counter::kAllocRefill);
+  stats->alloc_waive = sum(Counter::kAllocWaive);
+  stats->alloc_fallback = sum(Counter::kAllocFallback);
+  stats->alloc_pressure = sum(Counter::kAllocPressure);
+  stats->alloc_failed = sum(Counter::kAllocFailed);
+  stats->quota_refused = sum(Counter::kQuotaRefused);
+  stats->recycle_cached = sum(Counter::kRecycleCached);
+  stats->recycle_ring = sum(Counter::kRecycleRing);
+  stats->recycle_ring_full = sum(Counter::kRecycleRingFull);
+  stats->released = sum(Counter::kReleased);
+  stats->released_surplus = sum(Counter::kReleasedSurplus);
+  stats->foreign_refused = sum(Counter::kForeignRefused);
+  stats->pressure_refused = sum(Counter::kPressureRefused);
+  stats->flushed = sum(Counter::kFlushed);
+  stats->nid_updates = sum(Counter::kNidUpdates);
+  stats->returns_bulk = sum(Counter::kReturnsBulk);
+  stats->returns_single = sum(Counter::kReturnsSingle);
+  stats->returns_unregistered = sum(Counter::kReturnsUnregistered);
+  stats->takes_other = sum(Counter::kTakesOther);
+  stats->takeovers = sum(Counter::kTakeovers);
+  stats->misrouted = sum(Counter::kMisrouted);
+  stats->misuse = sum(Counter::kMisuse);
+  stats->strict_cycles = sum(Counter::kStrictCycles);
+  if (strict()) {
+    stats->strict_cycles += rte_get_tsc_cycles() - strict_since_.load(std::memory_order_relaxed);
+  }
+}
+
+}  // namespace nearpool

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "page_pool/registry.hpp"
+
+#include <rte_cycles.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+
+#include <algorithm>
+
+#include "page_arena/log.hpp"
+
+namespace nearpool {
+
+namespace {
+
+constexpr uint64_t kLingerMs = 100;
+constexpr uint64_t kFirstWarningS = 1;
+constexpr uint64_t kWarningEveryS = 60;
+
+// Whether some thread other than the caller may be inside a call right now.
+bool others_run() {
+  for (unsigned lcore = 0; lcore < RTE_MAX_LCORE; ++lcore) {
+    if (lcore == rte_lcore_id()) continue;
+    const rte_lcore_role_t role = rte_eal_lcore_role(lcore);
+    if (role == ROLE_NON_EAL) return true;
+    if (role == ROLE_RTE && lcore != rte_get_main_lcore() &&
+        rte_eal_get_lcore_state(lcore) == RUNNING) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Registry& Registry::instance() {
+  static Registry registry;
+  return registry;
+}
+
+void Registry::add(QueuePool* pool) {
+  const std::lock_guard guard(lock_);
+  pools_.push_back(pool);
+}
+
+bool Registry::retire(QueuePool* pool) {
+  const std::lock_guard guard(lock_);
+  std::erase(pools_, pool);
+  pool->start_dying();
+  if (pool->owned() == 0 && !others_run()) {
+    QueuePool::free(pool);
+    return true;
+  }
+  const uint64_t now = rte_get_tsc_cycles();
+  dying_.push_back(
+      {.pool = pool, .since = now, .next_warning = now + kFirstWarningS * rte_get_tsc_hz()});
+  return false;
+}
+
+unsigned Registry::service() {
+  const std::lock_guard guard(lock_);
+  for (QueuePool* pool : pools_)
+    pool->service();
+  const uint64_t now = rte_get_tsc_cycles();
+  std::erase_if(dying_, [&](Dying& dying) {
+    dying.pool->service();
+    if (may_free(dying, now)) {
+      QueuePool::free(dying.pool);
+      return true;
+    }
+    watch(dying, now);
+    return false;
+  });
+  return static_cast<unsigned>(dying_.size());
+}
+
+// All pages are home, and every thread that brought one has left the call in which it did.
+bool Registry::may_free(Dying& dying, uint64_t now) {
+  if (dying.broken || dying.pool->owned() != 0) {
+    dying.empty_since = 0;
+    return false;
+  }
+  if (!others_run()) return true;
+  if (dying.empty_since == 0) {
+    dying.empty_since = now;
+    if (qsbr_ != nullptr) dying.token = rte_rcu_qsbr_start(qsbr_);
+  }
+  if (qsbr_ != nullptr) return rte_rcu_qsbr_check(qsbr_, dying.token, false) == 1;
+  return now - dying.empty_since >= kLingerMs * rte_get_tsc_hz() / 1000;
+}
+
+void Registry::watch(Dying& dying, uint64_t now) {
+  if (dying.broken) return;
+  const int64_t inflight = dying.pool->inflight();
+  dying.negative = inflight < 0 ? dying.negative + 1 : 0;
+  if (dying.negative >= 3) {
+    // Not a moment between two counts: more pages came back than went out. Freeing the pool would
+    // make it worse.
+    dying.broken = true;
+    NEARPOOL_LOG(ERR,
+                 "pool %s: %lld pages in flight; pages were returned twice; the pool is kept for "
+                 "ever; create it hardened to find out by whom",
+                 dying.pool->name(), static_cast<long long>(inflight));
+    return;
+  }
+  if (now < dying.next_warning || dying.pool->owned() == 0) return;
+  dying.next_warning = now + kWarningEveryS * rte_get_tsc_hz();
+  NEARPOOL_LOG(WARNING, "pool %s is dying since %llu s: %u pages are not home, %lld of them in use",
+               dying.pool->name(),
+               static_cast<unsigned long long>((now - dying.since) / rte_get_tsc_hz()),
+               dying.pool->owned(), static_cast<long long>(inflight));
+}
+
+void Registry::walk(const std::function<void(QueuePool*)>& visit) {
+  const std::lock_guard guard(lock_);
+  for (QueuePool* pool : pools_)
+    visit(pool);
+  for (const Dying& dying : dying_)
+    visit(dying.pool);
+}
+
+bool Registry::uses(const PageArena* arena) {
+  bool used = false;
+  walk([&](QueuePool* pool) { used = used || pool->arena() == arena; });
+  return used;
+}
+
+}  // namespace nearpool

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The process's queue pools, those that wait for their last pages included. Control thread, except
+// where another thread asks for a name.
+#pragma once
+
+#include <rte_rcu_qsbr.h>
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "page_pool/queue_pool.hpp"
+
+namespace nearpool {
+
+class Registry {
+ public:
+  static Registry& instance();
+
+  void add(QueuePool* pool);
+  // Whether the pool is gone; else it is listed as dying.
+  bool retire(QueuePool* pool);
+  // Returns the number of dying pools.
+  unsigned service();
+  void use_qsbr(rte_rcu_qsbr* qsbr) { qsbr_ = qsbr; }
+  void walk(const std::function<void(QueuePool*)>& visit);
+  bool uses(const PageArena* arena);
+
+ private:
+  struct Dying {
+    QueuePool* pool;
+    uint64_t since;            // TSC
+    uint64_t next_warning;     // TSC
+    uint64_t empty_since = 0;  // TSC; 0: pages are out
+    uint64_t token = 0;        // of the QSBR variable, valid while empty_since != 0
+    unsigned negative = 0;     // times in a row that fewer than no pages were out
+    bool broken = false;       // kept for ever
+  };
+
+  bool may_free(Dying& dying, uint64_t now);
+  void watch(Dying& dying, uint64_t now);
+
+  std::recursive_mutex lock_;
+  std::vector<QueuePool*> pools_;
+  std::vector<Dying> dying_;
+  rte_rcu_qsbr* qsbr_ = nullptr;
+};
+
+}  // namespace nearpool

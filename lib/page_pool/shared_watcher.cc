@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "page_pool/shared_watcher.hpp"
+
+#include <pthread.h>
+#include <rte_lcore.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "page_arena/log.hpp"
+
+namespace nearpool::shared_watcher {
+
+namespace {
+
+constexpr std::chrono::milliseconds kPeriod{100};
+
+struct Watcher {
+  std::mutex lock;
+  std::condition_variable changed;
+  std::vector<SharedPool*> pools;
+  pthread_t thread{};
+
+  // An EAL control thread: it keeps off the lcores' CPUs where there are others.
+  static void* run(void* self) {
+    static_cast<Watcher*>(self)->watch();
+    return nullptr;
+  }
+
+  void watch() {
+    std::unique_lock guard(lock);
+    while (!pools.empty()) {
+      for (SharedPool* pool : pools)
+        pool->knock_and_settle();
+      changed.wait_for(guard, kPeriod);
+    }
+  }
+};
+
+// Never destroyed: a program may end while its pools live.
+Watcher& watcher() {
+  static auto* instance = new Watcher;
+  return *instance;
+}
+
+}  // namespace
+
+void add(SharedPool* pool) {
+  Watcher& w = watcher();
+  const std::lock_guard guard(w.lock);
+  w.pools.push_back(pool);
+  if (w.pools.size() != 1) return;
+  if (rte_ctrl_thread_create(&w.thread, "page_pool_watch", nullptr, Watcher::run, &w) != 0) {
+    w.pools.clear();
+    NEARPOOL_LOG(WARNING,
+                 "no control thread could be started: lcores that change node are noticed "
+                 "only when they run out of cached pages");
+  }
+}
+
+void remove(SharedPool* pool) {
+  Watcher& w = watcher();
+  pthread_t done{};
+  {
+    const std::lock_guard guard(w.lock);
+    if (std::erase(w.pools, pool) == 0 || !w.pools.empty()) return;
+    done = w.thread;
+    w.changed.notify_all();
+  }
+  pthread_join(done, nullptr);
+}
+
+}  // namespace nearpool::shared_watcher
