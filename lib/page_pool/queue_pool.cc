@@ -279,19 +279,25 @@ void QueuePool::keep_local(void* const* pages, uint32_t n, unsigned lcore,
   counters_.add(lcore, Counter::kRecycleCached, stashed);
 }
 
-// Returns how many went to the stash; the others went to the ring.
+// Returns how many went to the stash. What it has no room for goes home; if another thread is at
+// it, all go to the ring.
 uint32_t QueuePool::push_to_stash(void* const* pages, uint32_t n, unsigned lcore) {
   uint32_t fits = 0;
   {
     Claim claim(*this, holder_of(lcore));
-    if (likely(claim)) {
-      const uint32_t top = stash_length_.load(std::memory_order_relaxed);
-      fits = std::min(n, stash_capacity_ - top);
-      std::memcpy(stash_ + top, pages, fits * sizeof(void*));
-      stash_length_.store(top + fits, std::memory_order_relaxed);
+    if (unlikely(!claim)) {
+      push_to_ring(pages, n, lcore);
+      return 0;
     }
+    const uint32_t top = stash_length_.load(std::memory_order_relaxed);
+    fits = std::min(n, stash_limit_ - std::min(top, stash_limit_));
+    std::memcpy(stash_ + top, pages, fits * sizeof(void*));
+    stash_length_.store(top + fits, std::memory_order_relaxed);
   }
-  if (unlikely(fits != n)) push_to_ring(pages + fits, n - fits, lcore);
+  if (unlikely(fits != n)) {
+    counters_.add(lcore, Counter::kReleasedSurplus, n - fits);
+    release(pages + fits, n - fits, lcore);
+  }
   return fits;
 }
 

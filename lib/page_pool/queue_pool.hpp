@@ -189,7 +189,8 @@ class QueuePool : public PoolData {
   PageArena* arena_ = nullptr;
   rte_ring* ring_ = nullptr;
   void** stash_ = nullptr;
-  uint32_t stash_capacity_ = 0;
+  uint32_t stash_capacity_ = 0;  // room for all the pool may own
+  uint32_t stash_limit_ = 0;     // returned pages above it go home
   uint32_t cache_size_ = 0;
   uint32_t bulk_ = 0;
   uint32_t id_ = 0;

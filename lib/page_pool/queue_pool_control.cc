@@ -36,6 +36,11 @@ Result<void> check(const page_pool_params& params, const PageArena& arena) {
                                      "in 64 to {}",
                                      name, params.ring_size, 1u << 20));
   }
+  if (params.stash_size != 0 && (params.stash_size < 64 || params.stash_size > (1u << 20))) {
+    return fail(-EINVAL, fmt::format("pool {}: stash size {} is neither 0 (the quota) nor in 64 to "
+                                     "{}",
+                                     name, params.stash_size, 1u << 20));
+  }
   if (params.cache_size > lcore_cache::kMaxSize) {
     return fail(-EINVAL, fmt::format("pool {}: cache size {} is not in 0 to {}", name,
                                      params.cache_size, lcore_cache::kMaxSize));
@@ -81,6 +86,8 @@ Result<QueuePool*> QueuePool::create(const page_pool_params& params, PageArena* 
   pool->ring_ = reinterpret_cast<rte_ring*>(memory + pool_bytes);
   pool->stash_ = reinterpret_cast<void**>(memory + pool_bytes + ring_bytes);
   pool->stash_capacity_ = params.quota;
+  pool->stash_limit_ =
+      params.stash_size != 0 ? std::min(params.stash_size, params.quota) : params.quota;
   // A mempool refuses a cache that could hold more than the pool has.
   pool->cache_size_ = std::min(params.cache_size, params.quota * 2 / 3);
   pool->bulk_ = params.bulk != 0 ? params.bulk : kDefaultBulk;
@@ -226,6 +233,7 @@ void QueuePool::read_stats(page_pool_stats* stats) const {
   stats->flags = flags();
   stats->quota = quota_.load(std::memory_order_relaxed);
   stats->ring_size = rte_ring_get_capacity(ring_);
+  stats->stash_size = stash_limit_;
   stats->cache_size = cache_size_;
   stats->bulk = bulk_;
 

@@ -164,6 +164,7 @@ struct page_pool_params {
   int node;            /**< first nid: a node id, or PAGE_POOL_ANY_NODE */
   uint32_t quota;      /**< most pages the pool may own, 1 to the arena's pages */
   uint32_t ring_size;  /**< return ring, pages: 0 (room for the quota) or 64 to 2^20; rounded up */
+  uint32_t stash_size; /**< pages kept behind the cache: 0 (the quota) or 64 to 2^20 */
   uint32_t cache_size; /**< consumer's alloc cache, pages, 0 to 512; capped to the quota */
   uint32_t bulk;       /**< returns a lcore gathers: 0 (default 32) or 4 to 512 */
   uint32_t flags;      /**< PAGE_POOL_F_* */
@@ -232,6 +233,7 @@ struct page_pool_stats {
   uint32_t flags; /**< PAGE_POOL_F_* in force */
   uint32_t quota;
   uint32_t ring_size; /**< pages the return ring holds */
+  uint32_t stash_size;
   uint32_t cache_size;
   uint32_t bulk;
 
@@ -258,7 +260,7 @@ struct page_pool_stats {
   uint64_t recycle_ring;   /**< returned pages put in the ring */
   uint64_t recycle_ring_full; /**< returned pages the ring had no room for */
   uint64_t released;          /**< pages given back to the arena, all reasons */
-  uint64_t released_surplus;  /**< of these, because the arena asked, or the pool was over quota */
+  uint64_t released_surplus;  /**< of these, the arena asked, the stash was full, or over quota */
   uint64_t foreign_refused;   /**< of these, on another node than nid */
   uint64_t pressure_refused;  /**< of these, on nid but taken under pressure */
   uint64_t flushed;           /**< pages an update of nid looked at in cache, stash and ring */
