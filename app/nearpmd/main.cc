@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/options.hpp"
+#include "cli/prompt.hpp"
 #include "control/batch.hpp"
 #include "control/engine.hpp"
 #include "control/report.hpp"
@@ -37,7 +38,8 @@ int run(const ParsedOptions& parsed) {
   }
   auto engine = Engine::create(parsed.options);
   if (!engine) return complain(engine.error());
-  const Status ran = run_batch(**engine);
+  const bool prompt = parsed.options.interactive || !parsed.options.cmdline_file.empty();
+  const Status ran = prompt ? run_prompt(**engine, parsed) : run_batch(**engine);
   if (!ran) complain(ran.error());
   const Status down = (*engine)->shut_down();
   if (!down) complain(down.error());

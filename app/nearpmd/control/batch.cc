@@ -51,9 +51,10 @@ uint64_t fewest_polls(const Engine& engine) {
 
 Status run_batch(Engine& engine) {
   const Options& options = engine.options();
-  auto started =
-      engine.start_ports().and_then([&] { return engine.start(options.tx_first ? 1 : 0); });
-  if (!started) return started;
+  if (auto status = engine.start_ports(); !status) return status;
+  if (!engine.forwarding()) {
+    if (auto status = engine.start(options.tx_first ? 1 : 0); !status) return status;
+  }
   fmt::print("forwarding: {}, {} ports, {} lcores{}\n", verdict_name(options.verdict),
              engine.ports_in_use().size(), engine.forwarding_lcores().size(),
              page_pool_nodes_emulated() ? ", nodes emulated" : "");

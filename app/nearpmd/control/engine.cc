@@ -136,17 +136,18 @@ PortSettings Engine::settings() const {
 }
 
 std::vector<LcorePlace> Engine::forwarding_lcores() const {
+  const Options& options = in_force();
   std::vector<LcorePlace> places;
   const auto add = [&](unsigned lcore) {
-    if (options_.nb_cores == 0 || places.size() < options_.nb_cores) {
+    if (options.nb_cores == 0 || places.size() < options.nb_cores) {
       places.push_back({lcore, page_pool_lcore_node(lcore)});
     }
   };
-  if (options_.corelist.empty()) {
+  if (options.corelist.empty()) {
     for (const unsigned lcore : worker_lcores())
       add(lcore);
   } else {
-    for (const uint16_t lcore : options_.corelist)
+    for (const uint16_t lcore : options.corelist)
       add(lcore);
   }
   return places;
@@ -155,7 +156,7 @@ std::vector<LcorePlace> Engine::forwarding_lcores() const {
 std::vector<Port*> Engine::ports_in_use() const {
   std::vector<Port*> ports;
   for (const auto& [id, port] : ports_) {
-    const auto& list = options_.portlist;
+    const auto& list = in_force().portlist;
     if (list.empty() || std::find(list.begin(), list.end(), id) != list.end()) {
       ports.push_back(port.get());
     }
@@ -197,7 +198,7 @@ void Engine::publish() {
   input.ports = ports;
   input.lcores = lcores;
   input.owners = &owners_;
-  input.options = &options_;
+  input.options = &in_force();
   input.quiet = &quiet_;
   workers_->publish(build_plans(input));
 }
@@ -239,6 +240,7 @@ Status Engine::start(unsigned tx_first_bursts) {
     const uint64_t sent = send_first(*port, options_, tx_first_bursts);
     fmt::print("port {}: {} frames sent first\n", port->id(), sent);
   }
+  in_force_ = options_;
   forwarding_ = true;
   publish();
   return {};
@@ -262,7 +264,7 @@ void Engine::flush_rx(Port& port) const {
 
 Status Engine::stop() {
   if (!forwarding_) return failure("forwarding does not run: start it first");
-  if (options_.verdict == Verdict::kRedirectCpu) drain_handoffs();
+  if (in_force_.verdict == Verdict::kRedirectCpu) drain_handoffs();
   workers_->idle();
   forwarding_ = false;
   return {};
@@ -275,7 +277,7 @@ void Engine::drain_handoffs() {
   input.ports = ports;
   input.lcores = lcores;
   input.owners = &owners_;
-  input.options = &options_;
+  input.options = &in_force();
   input.quiet = &quiet_;
   input.drain = true;
   workers_->publish(build_plans(input));

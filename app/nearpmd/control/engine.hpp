@@ -50,8 +50,12 @@ class Engine {
   void tick();
   unsigned dying() const { return dying_; }
 
+  // What the next start will take up; in_force() is what runs now.
   Options& options() { return options_; }
   const Options& options() const { return options_; }
+  const Options& in_force() const { return forwarding_ ? in_force_ : options_; }
+  // Pools that are made from now on have the options' switches.
+  void pool_options_changed() { memory_->set_pool_options(options_.pool); }
   const std::map<uint16_t, std::unique_ptr<Port>>& ports() const { return ports_; }
   std::vector<Port*> ports_in_use() const;
   Result<Port*> find_port(uint16_t id) const;
@@ -77,6 +81,7 @@ class Engine {
   std::vector<PortShape> shapes() const;
 
   Options options_;
+  Options in_force_;
   Sizing sizing_;
   std::unique_ptr<PacketMemory> memory_;
   std::map<uint16_t, std::unique_ptr<Port>> ports_;

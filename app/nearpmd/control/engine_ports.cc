@@ -56,7 +56,7 @@ Status Engine::start_port(uint16_t id) {
   if (!forwarding_) return {};
   assign();
   share_tx_queues(ports_in_use(), forwarding_lcores().size());
-  if (options_.verdict == Verdict::kRedirectCpu) {
+  if (in_force_.verdict == Verdict::kRedirectCpu) {
     if (auto status = (*port)->make_handoff_rings(); !status) return status;
   }
   publish();
@@ -125,6 +125,7 @@ Status Engine::detach(uint16_t id) {
   ports_.erase(id);
   quiet_.erase(id);
   std::erase(options_.portlist, id);
+  std::erase(in_force_.portlist, id);
   assign();
   if (forwarding_) publish();
   if (const int error = rte_dev_remove(device); error != 0) {

@@ -63,6 +63,7 @@ class PacketMemory {
   Result<std::unique_ptr<QueueBuffers>> make(const std::string& name, int node);
 
   page_arena* arena() const { return arena_; }  // null: stock mempools
+  void set_pool_options(const PoolOptions& options) { options_.pool = options; }
   uint32_t pages_per_node() const { return pages_; }
   // Frames up to this long, CRC not included, fit one page.
   uint32_t frame_room() const;
@@ -78,7 +79,7 @@ class PacketMemory {
   Status create_arena(const std::vector<int>& nodes);
   Result<std::unique_ptr<QueueBuffers>> make_stock(const std::string& name, int node);
 
-  const Options options_;
+  Options options_;
   const Sizing sizing_;
   uint32_t pages_ = 0;
   page_arena* arena_ = nullptr;

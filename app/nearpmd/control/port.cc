@@ -117,18 +117,30 @@ Status Port::configure(PacketMemory& memory) {
 
 Status Port::set_mtu() {
   if (settings_.max_pkt_len == 0) return {};
-  const uint16_t wanted = static_cast<uint16_t>(settings_.max_pkt_len - kFrameOverhead);
-  const int error = rte_eth_dev_set_mtu(id_, wanted);
-  uint16_t got = 0;
+  const auto mtu = static_cast<uint16_t>(settings_.max_pkt_len - kFrameOverhead);
+  const int error = rte_eth_dev_set_mtu(id_, mtu);
   // Devices without an MTU of their own take frames of any length.
   if (error == -ENOTSUP) return {};
-  if (error != 0 || rte_eth_dev_get_mtu(id_, &got) != 0 || got != wanted) {
-    return failure(
-        "port {} ({}) refuses frames of {} bytes (an MTU of {}): {}; lower --max-pkt-len", id_,
-        name_, settings_.max_pkt_len, wanted,
-        error != 0 ? rte_strerror(-error) : fmt::format("its MTU stays {}", got).c_str());
+  uint16_t got = 0;
+  if (error == 0 && rte_eth_dev_get_mtu(id_, &got) == 0 && got == mtu) return {};
+  return failure("port {} ({}) refuses frames of {} bytes (an MTU of {}): {}; lower --max-pkt-len",
+                 id_, name_, settings_.max_pkt_len, mtu,
+                 error != 0 ? rte_strerror(-error) : "the device keeps another");
+}
+
+Status Port::change_mtu(uint16_t mtu) {
+  if (state_ != PortState::kStopped) {
+    return failure("port {} is {}: stop it before its MTU is changed", id_,
+                   state_ == PortState::kStarted ? "started" : "closed");
   }
-  return {};
+  PortSettings wanted = settings_;
+  wanted.max_pkt_len = mtu + kFrameOverhead;
+  if (auto status = fit(wanted); !status) return status;
+  const int error = rte_eth_dev_set_mtu(id_, mtu);
+  uint16_t got = 0;
+  if (error == 0 && rte_eth_dev_get_mtu(id_, &got) == 0 && got == mtu) return {};
+  return failure("port {} ({}) refuses an MTU of {}: {}", id_, name_, mtu,
+                 error != 0 ? rte_strerror(-error) : "the device keeps another");
 }
 
 Status Port::setup_rx(PacketMemory& memory, const rte_eth_dev_info& info, uint64_t offloads) {

@@ -61,6 +61,8 @@ class Port {
   Status stop();
   // Stopped port: gives the device and its queues back; the buffers stay until the port goes.
   Status close();
+  // Stopped port: sets the MTU and reads it back.
+  Status change_mtu(uint16_t mtu);
   // rte_eth_dev_reset() of a stopped port; queues are set up again at the next start.
   Status reset();
 
