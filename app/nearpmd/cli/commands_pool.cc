@@ -90,8 +90,8 @@ Status show_arena(const Session& session) {
   if (auto status = need_arena(session); !status) return status;
   const page_arena* arena = session.engine.memory()->arena();
   for (uint32_t i = 0; i < page_arena_nb_nodes(arena); i++) {
-    struct page_arena_stats s;
-    if (page_arena_stats(arena, i, &s) != 0) continue;
+    page_arena_stats s;
+    if (page_arena_get_stats(arena, i, &s) != 0) continue;
     fmt::print("node {}{}: {} pages, {} free; watermarks min {} low {} high {}{}{}\n", s.node,
                page_pool_nodes_emulated() ? " (emulated)" : "", s.pages, s.free, s.min, s.low,
                s.high, s.asking ? "; asks for surplus" : "", s.forced ? "; pressure forced" : "");

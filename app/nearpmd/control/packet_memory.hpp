@@ -4,6 +4,8 @@
 // mempool and, where there is one, the page pool behind it.
 #pragma once
 
+#include <page_pool.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,7 +13,6 @@
 
 #include "cli/options.hpp"
 #include "control/sizing.hpp"
-#include "pool_api.hpp"
 
 struct rte_device;
 struct rte_mempool;

@@ -42,8 +42,8 @@ bool print_arena(std::FILE* out, const page_arena* arena) {
   uint64_t available = 0;
   const char* emulated = page_pool_nodes_emulated() ? " (emulated)" : "";
   for (uint32_t i = 0; i < page_arena_nb_nodes(arena); i++) {
-    struct page_arena_stats stats;
-    if (page_arena_stats(arena, i, &stats) != 0) continue;
+    page_arena_stats stats;
+    if (page_arena_get_stats(arena, i, &stats) != 0) continue;
     created += stats.pages;
     available += stats.free;
     fmt::print(out, "arena node {}{}: created {}, free {}, pressure pages out {}\n", stats.node,

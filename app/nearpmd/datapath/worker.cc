@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/worker.hpp"
 
+#include <page_pool.h>
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_pause.h>
@@ -8,7 +9,6 @@
 #include <algorithm>
 
 #include "datapath/verdict.hpp"
-#include "pool_api.hpp"
 
 namespace nearpool {
 namespace {
