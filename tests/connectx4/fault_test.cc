@@ -31,30 +31,32 @@ class Fault : public Pmd {
   // Sends frames until `wanted` have arrived, whatever gets lost. All that arrive are whole and in
   // order.
   uint32_t send_until(uint32_t wanted) {
-    uint32_t sent = 0;
+    const uint32_t first = next_;
     uint32_t arrived = 0;
-    int64_t last = -1;
     rte_mbuf* held = nullptr;
     EXPECT_TRUE(eventually([&] {
       for (int i = 0; i < 16; ++i) {
-        if (held == nullptr) held = make(numbered(sent));
+        if (held == nullptr) held = make(numbered(next_));
         if (held == nullptr || rte_eth_tx_burst(0, 0, &held, 1) == 0) break;
         held = nullptr;
-        ++sent;
+        ++next_;
       }
       for (const Incoming& frame : poll()) {
         const uint32_t number = number_of(frame);
         EXPECT_EQ(frame.bytes, numbered(number).bytes);
-        EXPECT_GT(static_cast<int64_t>(number), last);
-        last = number;
+        EXPECT_GT(static_cast<int64_t>(number), last_);
+        last_ = number;
         ++arrived;
       }
       return arrived >= wanted;
     })) << "sent "
-        << sent << ", arrived " << arrived;
+        << next_ - first << ", arrived " << arrived;
     rte_pktmbuf_free(held);
-    return sent;
+    return next_ - first;
   }
+
+  uint32_t next_ = 0;
+  int64_t last_ = -1;
 };
 
 TEST_F(Fault, RxErrorIsSurvived) {

@@ -199,6 +199,11 @@ uint32_t Port::receive(FrameBatch& batch, uint32_t first, uint32_t count) {
   return taken;
 }
 
+void Port::flush_failed_queues() {
+  for (ReceiveQueue* queue : failed_queues_)
+    queue->flush();
+}
+
 FaultTrigger Port::faults_for_next_queue(FaultSide side, uint32_t entries) {
   FaultTrigger trigger;
   if (entries <= 1) return trigger;  // the PMD makes such queues for its own ends

@@ -28,6 +28,7 @@
 namespace nearpool::connectx4 {
 
 class CompletionQueue;
+class ReceiveQueue;
 class SendQueue;
 
 class Port {
@@ -50,6 +51,10 @@ class Port {
   // Frames [first, count) of the batch arrive. Returns the index of the first frame that was not
   // taken, which is less than `count` only on a lossless port without buffers.
   uint32_t receive(FrameBatch& batch, uint32_t first, uint32_t count);
+
+  // Goes on with the errors of failed receive queues. The thread that delivers to the port.
+  void flush_failed_queues();
+  void add_failed_queue(ReceiveQueue* queue) { failed_queues_.push_back(queue); }
 
   // ---- any thread ----
 
@@ -74,6 +79,8 @@ class Port {
   void remove_send_queue(SendQueue* queue) { std::erase(send_queues_, queue); }
   void add_event_queue(CompletionQueue* queue) { event_queues_.push_back(queue); }
   void remove_event_queue(CompletionQueue* queue) { std::erase(event_queues_, queue); }
+
+  void remove_failed_queue(ReceiveQueue* queue) { std::erase(failed_queues_, queue); }
 
   uint32_t next_number() { return next_number_++; }
   void* next_doorbell_register() { return registers_.next(); }
@@ -100,6 +107,7 @@ class Port {
   // Read by device threads for each batch.
   std::vector<SendQueue*> send_queues_;
   std::vector<CompletionQueue*> event_queues_;
+  std::vector<ReceiveQueue*> failed_queues_;
   std::unique_ptr<Wire> wire_;
   // Written by the link monitor; a batch more or less on the old state is what a real link has too.
   std::atomic<bool> link_up_{true};

@@ -69,10 +69,8 @@ void ReceiveQueue::prefetch_slot() {
 }
 
 Delivery ReceiveQueue::deliver(const Frame& frame, uint64_t timestamp) {
-  if (state_ != State::kReady) [[unlikely]] {
-    if (state_ == State::kError) flush();
+  if (state_ != State::kReady) [[unlikely]]
     return Delivery::kNotReady;
-  }
   if (faults_.active()) [[unlikely]] {
     switch (faults_.next()) {
       case FaultAction::kError:
@@ -217,11 +215,23 @@ void ReceiveQueue::fail(Syndrome syndrome) {
   state_ = State::kError;
   handle_.verbs.state = IBV_WQS_ERR;
   port_->counters().rx_wqe_errors.add(1);
+  begin_flush();
+}
+
+// The PMD resets the queue at the first error it sees, then reads errors until it finds no more,
+// and makes the queue ready again. Its vector code looks for the end one entry behind its index,
+// where it sees it only if that is the last entry of the ring. So errors end there: what is posted
+// behind that goes without, as for a queue that is reset before all is flushed.
+void ReceiveQueue::begin_flush() {
+  const uint32_t count = completions_->count();
+  flush_end_ = (completions_->producer() + count - 1) / count * count;
+  flushing_ = true;
+  port_->add_failed_queue(this);
   flush();
 }
 
 void ReceiveQueue::flush() {
-  while (posted() != 0 && completions_->has_room()) {
+  while (completions_->producer() != flush_end_ && posted() != 0 && completions_->has_room()) {
     completions_->push_error(CompletionOpcode::kReceiveError, Syndrome::kFlushed, 0, consumer_);
     ++consumer_;
   }
@@ -305,11 +315,13 @@ int ReceiveQueue::modify(const ibv_wq_attr& attributes) {
       consumer_ = 0;
       stride_ = 0;
       prefetched_ = 0;
+      flushing_ = false;
+      port_->remove_failed_queue(this);
       state_ = State::kReady;
       break;
     case IBV_WQS_ERR:
       state_ = State::kError;
-      flush();
+      if (!flushing_) begin_flush();
       break;
     default:
       return EINVAL;

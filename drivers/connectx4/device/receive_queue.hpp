@@ -44,7 +44,7 @@ class ReceiveQueue {
   void prefetch_slot();
   // `timestamp` is in nanoseconds of the device's clock.
   Delivery deliver(const Frame& frame, uint64_t timestamp);
-  // Completes what is posted to a queue in error state.
+  // Completes what is posted to a failed queue. The program goes on posting while it recovers.
   void flush();
   void forget_prefetches() { prefetched_ = 0; }
 
@@ -60,7 +60,6 @@ class ReceiveQueue {
   uint32_t* doorbell() const { return doorbell_; }
   uint32_t entry_count() const { return entry_count_; }
   uint32_t entry_size() const { return 1u << log_entry_size_; }
-  bool in_error() const { return state_ == State::kError; }
 
   std::atomic<uint32_t> users{0};  // indirection tables
 
@@ -85,6 +84,7 @@ class ReceiveQueue {
   void complete(const Frame& frame, uint32_t byte_count, uint16_t counter, uint16_t wqe_id,
                 bool stripped, uint64_t timestamp);
   void fail(Syndrome syndrome);
+  void begin_flush();
   void close_strides(uint64_t timestamp);
 
   // What each frame touches comes first.
@@ -97,6 +97,8 @@ class ReceiveQueue {
   uint16_t consumer_ = 0;
   uint16_t prefetched_ = 0;  // entries spoken for in this batch
   State state_ = State::kReset;
+  bool flushing_ = false;   // failed, and not made ready since
+  uint32_t flush_end_ = 0;  // producer index of the completion queue
   bool strip_vlan_ = false;
   bool violation_logged_ = false;
   Striding striding_;

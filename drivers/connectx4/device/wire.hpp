@@ -24,7 +24,8 @@ class Wire {
   virtual uint32_t transmit(FrameBatch& batch, uint32_t count) = 0;
 
   // Delivers what has come in to the port. Returns the frames delivered. `batch` is scratch memory.
-  virtual uint32_t poll(FrameBatch& batch);
+  // Who delivers to a port also flushes its failed queues here.
+  virtual uint32_t poll(FrameBatch& batch) = 0;
 
   // Whether the other end is there and up.
   virtual bool far_end_up() const { return true; }

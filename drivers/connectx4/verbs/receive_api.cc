@@ -28,7 +28,10 @@ int modify_wq(ibv_wq* verbs, ibv_wq_attr* attributes) {
 int destroy_wq(ibv_wq* verbs) {
   auto* queue = owner_of<ReceiveQueue>(verbs);
   if (queue->users != 0) return EBUSY;
-  // No rule leads here any more, so no device thread knows it: only indirection tables name queues.
+  {
+    ControlLock lock;
+    queue->port()->remove_failed_queue(queue);
+  }
   delete queue;
   return 0;
 }

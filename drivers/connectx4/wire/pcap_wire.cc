@@ -36,6 +36,7 @@ uint32_t PcapWire::transmit(FrameBatch& batch, uint32_t count) {
 }
 
 uint32_t PcapWire::poll(FrameBatch& batch) {
+  port_.flush_failed_queues();
   if (input_.frames.empty() || (spec_.repeat != 0 && played_ == spec_.repeat)) return 0;
   if (port_.steering().size() == 0) return 0;  // nobody listens yet
   batch.count = 0;

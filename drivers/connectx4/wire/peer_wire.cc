@@ -15,6 +15,11 @@ uint32_t PeerWire::transmit(FrameBatch& batch, uint32_t count) {
   return peer_->receive(batch, 0, count);
 }
 
+uint32_t PeerWire::poll(FrameBatch&) {
+  if (peer_ != nullptr) peer_->flush_failed_queues();
+  return 0;
+}
+
 bool PeerWire::far_end_up() const {
   return peer_ == nullptr || (peer_->administratively_up() && !peer_->forced_down());
 }
@@ -28,6 +33,11 @@ void PeerWire::ports_changed() {
 
 uint32_t LoopWire::transmit(FrameBatch& batch, uint32_t count) {
   return port_.receive(batch, 0, count);
+}
+
+uint32_t LoopWire::poll(FrameBatch&) {
+  port_.flush_failed_queues();
+  return 0;
 }
 
 }  // namespace nearpool::connectx4

@@ -11,6 +11,7 @@ class PeerWire : public Wire {
  public:
   explicit PeerWire(Port& port);
   uint32_t transmit(FrameBatch& batch, uint32_t count) override;
+  uint32_t poll(FrameBatch& batch) override;
   bool far_end_up() const override;
   void ports_changed() override;
 
@@ -23,6 +24,7 @@ class LoopWire : public Wire {
  public:
   explicit LoopWire(Port& port) : port_(port) {}
   uint32_t transmit(FrameBatch& batch, uint32_t count) override;
+  uint32_t poll(FrameBatch& batch) override;
 
  private:
   Port& port_;

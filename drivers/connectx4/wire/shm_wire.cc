@@ -81,6 +81,7 @@ uint32_t ShmWire::transmit(FrameBatch& batch, uint32_t count) {
 }
 
 uint32_t ShmWire::poll(FrameBatch& batch) {
+  port_.flush_failed_queues();
   batch.count = 0;
   Segment frame{};
   while (batch.count < kBatchFrames && in_.peek(frame)) {

@@ -42,6 +42,7 @@ bool TapWire::read_frame(uint32_t slot) {
 }
 
 uint32_t TapWire::poll(FrameBatch& batch) {
+  port_.flush_failed_queues();
   if (first_ == count_) {
     first_ = count_ = 0;
     while (count_ < kBatchFrames && read_frame(count_))
