@@ -253,7 +253,8 @@ plugin_path() {
 testpmd_on_plugin() {
   plugin_path || return 1
   eal_arguments "$@"
-  testpmd=(dpdk-testpmd "${eal[@]}" -d "$plugin" --mbuf-pool-ops-name=page_pool)
+  # Line by line, as on a terminal: what it has said must be there to be expected.
+  testpmd=(stdbuf -oL dpdk-testpmd "${eal[@]}" -d "$plugin" --mbuf-pool-ops-name=page_pool)
   case $sanitize in
     # testpmd itself is not built with it, so the runtime of the plugin has to come first.
     *address*) testpmd=(env "LD_PRELOAD=$(gcc -print-file-name=libasan.so)" "${testpmd[@]}") ;;
