@@ -19,4 +19,10 @@ std::vector<HugepageCount> read_hugepages(const std::string& sysfs_root, int nod
 // holds in clean file pages and reclaimable slabs. An estimate. nullopt: the kernel does not say.
 std::optional<std::uint64_t> read_available_bytes(const std::string& sysfs_root, int node);
 
+// What the memory cgroups of this process leave of ordinary memory, in bytes; beyond it the kernel
+// kills instead of refusing. Version 2 of cgroups only. nullopt: no limit.
+std::optional<std::uint64_t> read_cgroup_available(
+    const std::string& own_cgroup_file = "/proc/self/cgroup",
+    const std::string& cgroup_root = "/sys/fs/cgroup");
+
 }  // namespace nearpool::numa

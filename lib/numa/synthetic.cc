@@ -30,10 +30,11 @@ Result<void> check_nodes(const std::vector<SyntheticNode>& nodes) {
     if (!ids.insert(node.id).second) {
       return fail(-EINVAL, fmt::format("node {} is described twice: describe it once", node.id));
     }
-    if (node.real_node < 0) {
-      return fail(-EINVAL, fmt::format("node {} takes its memory from machine node {}: machine "
-                                       "nodes are 0 and above",
-                                       node.id, node.real_node));
+    if (!node_in_range(node.real_node)) {
+      return fail(-EINVAL,
+                  fmt::format("node {} takes its memory from machine node {}, which is out "
+                              "of range: machine nodes are 0 to {}",
+                              node.id, node.real_node, kMaxNodes - 1));
     }
     for (const int cpu : node.cpus) {
       if (cpu < 0 || !cpus.insert(cpu).second) {

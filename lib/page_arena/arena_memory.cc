@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "numa/node_memory.hpp"
 #include "page_arena/arena_memory_hooks.hpp"
 #include "page_arena/arena_memory_state.hpp"
 
@@ -162,6 +163,9 @@ ArenaMemory::State::~State() {
 Result<ArenaMemory> ArenaMemory::map(const MemoryRequest& request, const numa::Topology& topology) {
   Result<MemoryPlan> plan = plan_memory(request, topology);
   if (!plan) return tl::unexpected(std::move(plan.error()));
+  if (auto fits = fits_cgroup(*plan, request.name, numa::read_cgroup_available()); !fits) {
+    return tl::unexpected(std::move(fits.error()));
+  }
   auto state = std::make_unique<State>(request.name, std::move(*plan));
   State& self = *state;
   const Result<void> mapped = self.reserve()

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How devices reach the memory: its IOVAs, the EAL's books, and IOMMU mappings.
-// rte_dev_dma_map() and its opposite are still marked experimental in 22.11.
-#define ALLOW_EXPERIMENTAL_API
 #include <fmt/format.h>
 #include <rte_dev.h>
 #include <rte_eal.h>

@@ -190,7 +190,7 @@ std::string size_text(std::size_t bytes) {
     return fmt::format("{} MiB", bytes / kMegabyte);
   }
   if (bytes % kKilobyte == 0) return fmt::format("{} KiB", bytes / kKilobyte);
-  return fmt::format("{} bytes", bytes);
+  return fmt::format("{} B", bytes);
 }
 
 std::string node_text(const PlannedRange& range, const numa::Topology& topology) {
@@ -208,6 +208,18 @@ std::size_t free_pages(const MemoryPlan& plan, const numa::Topology& topology, i
     if (count.page_bytes == plan.page_bytes) return count.free;
   }
   return 0;
+}
+
+Result<void> fits_cgroup(const MemoryPlan& plan, const std::string& name,
+                         std::optional<std::uint64_t> available) {
+  // Hugepages are charged to a controller of their own, which refuses instead of killing.
+  if (plan.hugepages || !available || plan.bytes <= *available) return {};
+  return fail(
+      -ENOMEM,
+      fmt::format("arena '{}' wants {} of ordinary memory, and the cgroup of the process or "
+                  "container leaves {}: raise its memory limit, ask for less, or use "
+                  "hugepages",
+                  name, size_text(plan.bytes), size_text(*available)));
 }
 
 Result<MemoryPlan> plan_memory(const MemoryRequest& request, const numa::Topology& topology) {

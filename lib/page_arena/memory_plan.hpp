@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,10 @@ struct MemoryPlan {
 
 // -EINVAL: the request; -ENOMEM: it does not fit.
 Result<MemoryPlan> plan_memory(const MemoryRequest& request, const numa::Topology& topology);
+
+// -ENOMEM: the plan is for ordinary memory and above what the process's cgroups leave it.
+Result<void> fits_cgroup(const MemoryPlan& plan, const std::string& name,
+                         std::optional<std::uint64_t> available);
 
 // Pages of the plan's size that a machine node has free now.
 std::size_t free_pages(const MemoryPlan& plan, const numa::Topology& topology, int real_node);

@@ -153,6 +153,22 @@ TEST_F(Plan, OrdinaryMemory) {
             "for less");
 }
 
+TEST_F(Plan, OrdinaryMemoryHasToFitTheCgroup) {
+  MemoryRequest ordinary = request({{0, 32 * kMegabyte}});
+  ordinary.hugepages = false;
+  MemoryPlan plan = *plan_memory(ordinary, discovered(tree));
+  EXPECT_TRUE(fits_cgroup(plan, "test", std::nullopt));
+  EXPECT_TRUE(fits_cgroup(plan, "test", 32 * kMegabyte));
+  const auto refused = fits_cgroup(plan, "test", 32 * kMegabyte - 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, -ENOMEM);
+  EXPECT_EQ(refused.error().message,
+            "arena 'test' wants 32 MiB of ordinary memory, and the cgroup of the process or "
+            "container leaves 31 MiB: raise its memory limit, ask for less, or use hugepages");
+  plan.hugepages = true;
+  EXPECT_TRUE(fits_cgroup(plan, "test", 0));
+}
+
 TEST_F(Plan, EmulatedNodesShareWhatTheMachineNodeHas) {
   const auto topology = Topology::from_lcore_map("0:1,1:2,2:8", discovered(tree));
   ASSERT_TRUE(topology);
@@ -212,7 +228,7 @@ TEST_F(Plan, SizesBeyondAllAddressesDoNotOverflow) {
 
 TEST(SizeText, UnitsAreExactOrRoundedDown) {
   EXPECT_EQ(size_text(0), "0 MiB");
-  EXPECT_EQ(size_text(1), "1 bytes");
+  EXPECT_EQ(size_text(1), "1 B");
   EXPECT_EQ(size_text(4096), "4 KiB");
   EXPECT_EQ(size_text(kMegabyte), "1 MiB");
   EXPECT_EQ(size_text(kMegabyte + 1024), "1025 KiB");

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "fake_sysfs.hpp"
-#include "numa/node_memory.hpp"
 #include "numa/topology.hpp"
 #include "topology_questions.hpp"
 
@@ -200,42 +199,6 @@ TEST(Discover, AgreesWithLibnuma) {
   numa_free_cpumask(cpus);
 }
 
-// ---- free memory --------------------------------------------------------------------------------
-
-TEST(NodeMemory, AvailableCountsReclaimableAndKeepsSomeBack) {
-  FakeSysfs tree;
-  tree.write(1, "meminfo",
-             "Node 1 MemTotal:       64000 kB\n"
-             "Node 1 MemFree:         1000 kB\n"
-             "Node 1 Active:          9999 kB\n"
-             "Node 1 Active(file):    2000 kB\n"
-             "Node 1 Inactive(file):  3000 kB\n"
-             "Node 1 SReclaimable:     500 kB\n");
-  EXPECT_EQ(read_available_bytes(tree.root(), 1), std::uint64_t{6500 - 1000} * 1024);
-  EXPECT_EQ(read_available_bytes(tree.root(), 2), std::nullopt);
-}
-
-TEST(NodeMemory, AvailableIsNeverBelowZero) {
-  FakeSysfs tree;
-  tree.write(0, "meminfo", "Node 0 MemTotal: 64000 kB\nNode 0 MemFree: 10 kB\n");
-  EXPECT_EQ(read_available_bytes(tree.root(), 0), std::uint64_t{0});
-}
-
-TEST(NodeMemory, WithoutATreeTheMachineCounts) {
-  FakeSysfs empty;
-  EXPECT_GT(read_available_bytes(empty.root(), 0).value_or(0), std::uint64_t{0});
-}
-
-TEST(NodeMemory, DamagedCountsAreNone) {
-  FakeSysfs tree;
-  tree.node(0, 1024, {0}, "10").write(0, "hugepages/hugepages-2048kB/nr_hugepages", "many\n");
-  tree.write(0, "hugepages/hugepages-xkB/nr_hugepages", "1\n").write(0, "hugepages/other", "1\n");
-  const auto sizes = read_hugepages(tree.root(), 0);
-  ASSERT_EQ(sizes.size(), 1U);
-  EXPECT_EQ(sizes[0].total, 0U);
-  EXPECT_EQ(sizes[0].free, 0U);
-}
-
 // ---- described topologies -----------------------------------------------------------------------
 
 TEST(Synthetic, OrderOfDescriptionDoesNotMatter) {
@@ -305,7 +268,9 @@ TEST(Synthetic, BadDescriptionsAreRefused) {
       {{{.id = 2}, {.id = 2}}, {}, "node 2 is described twice: describe it once"},
       {{{.id = 2, .real_node = -1}},
        {},
-       "node 2 takes its memory from machine node -1: machine nodes are 0 and above"},
+       "node 2 takes its memory from machine node -1, which is out of range: machine nodes are 0 "
+       "to "
+       "31"},
       {{{.id = 0, .cpus = {1}}, {.id = 1, .cpus = {1}}},
        {},
        "CPU 1 of node 1 is negative or named before: give each CPU to one node"},
