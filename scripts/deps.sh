@@ -16,7 +16,7 @@ build_packages=(
 )
 
 test_packages=(
-  dpdk                 # dpdk-testpmd: an unmodified program on the plugin
+  dpdk-dev             # dpdk-testpmd: an unmodified program on the plugin
   libgtest-dev libgmock-dev
   libasan8 libtsan2 libubsan1
   clang-14 clang-format-14 shellcheck

@@ -281,7 +281,7 @@ veth_pair() {
   local end
   ip -n "$1" link add "$2" type veth peer name "$3" || return 1
   for end in "$2" "$3"; do
-    inside "$1" sysctl -qw "net.ipv6.conf.$end.disable_ipv6=1" 2>/dev/null
+    inside "$1" bash -c "echo 1 >/proc/sys/net/ipv6/conf/$end/disable_ipv6" || return 1
     ip -n "$1" link set "$end" up || return 1
   done
 }
