@@ -12,8 +12,7 @@
 #   tap_done
 #
 # All deadlines are in seconds of an idle machine; for a busy one or a sanitizer they are stretched.
-# Whatever a test starts, mounts
-# or makes through these functions is gone when it ends, however it ends.
+# Whatever a test starts or makes through these functions is gone when it ends, however it ends.
 set -uo pipefail
 
 source_dir=${NEARPOOL_SOURCE:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
