@@ -139,7 +139,7 @@ TEST_F(Fault, UnregisteredMemoryIsCaughtOnTx) {
   foreign->data_len = 1000;
   foreign->pkt_len = 1000;
   ASSERT_EQ(rte_eth_tx_burst(0, 0, &foreign, 1), 1);
-  ASSERT_TRUE(eventually([this] {
+  ASSERT_TRUE(eventually([] {
     rte_eth_tx_burst(0, 0, nullptr, 0);
     return xstat(0, "tx_phy_errors") == 1;
   }));

@@ -94,7 +94,7 @@ TEST_F(Filter, VlanFilter) {
   wish.promiscuous = false;
   wish.rx_offloads |= RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
   start(wish);
-  const auto tagged = [this](int vlan) {
+  const auto tagged = [](int vlan) {
     FrameWish frame;
     frame.destination_mac = mac(1);
     frame.vlan = vlan;
