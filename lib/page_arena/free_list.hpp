@@ -25,7 +25,7 @@ struct Watermarks {
 class alignas(64) FreeList {
  public:
   struct Taken {
-    uint32_t pages;     // taken
+    uint32_t pages;
     uint32_t pressure;  // of these, the last ones in the table, taken under pressure
   };
 
@@ -46,15 +46,26 @@ class alignas(64) FreeList {
     marks_ = marks;
   }
 
-  // Takes up to n pages. Below min only with `reserve`; the node is then under pressure until low
-  // is reached again, and each page taken until then is a pressure page.
+  // Takes n pages, or none and writes nothing. Below min only with `reserve`; the node is then
+  // under pressure until low is reached again, and each page taken until then is a pressure page.
   Taken take(void** pages, uint32_t n, bool reserve) {
-    rte_spinlock_lock(&lock_);
+    lock();
+    const Taken taken = ready(reserve) < n ? Taken{0, 0} : take_locked(pages, n, reserve);
+    unlock();
+    return taken;
+  }
+
+  // For a take from several lists at once, all of them locked.
+  void lock() const { rte_spinlock_lock(&lock_); }
+  void unlock() const { rte_spinlock_unlock(&lock_); }
+  // Most pages that can be taken now. Needs the lock.
+  uint32_t ready(bool reserve) const { return reserve ? length() : above_min(); }
+  // Takes up to n pages. Needs the lock.
+  Taken take_locked(void** pages, uint32_t n, bool reserve) {
     const uint32_t held = length();
-    const bool pressed = pressed_ || forced_;
-    const uint32_t above_min = pressed || held <= marks_.min ? 0 : held - marks_.min;
-    const uint32_t taken = std::min(n, reserve ? held : above_min);
-    const uint32_t pressure = under_watch() && taken > above_min ? taken - above_min : 0;
+    const uint32_t calm = above_min();
+    const uint32_t taken = std::min(n, reserve ? held : calm);
+    const uint32_t pressure = under_watch() && taken > calm ? taken - calm : 0;
     std::memcpy(pages, slots_ + (held - taken), taken * sizeof(void*));
     set_length(held - taken);
     if (held - taken < marks_.min && !pressed_) {
@@ -65,21 +76,7 @@ class alignas(64) FreeList {
       ++below_low_;
       asking_.store(true, std::memory_order_relaxed);
     }
-    rte_spinlock_unlock(&lock_);
     return {taken, pressure};
-  }
-
-  // Takes n pages, or none and writes nothing. For lists without watermarks.
-  [[nodiscard]] bool take_all(void** pages, uint32_t n) {
-    rte_spinlock_lock(&lock_);
-    const uint32_t held = length();
-    const bool enough = n <= held;
-    if (enough) {
-      std::memcpy(pages, slots_ + (held - n), n * sizeof(void*));
-      set_length(held - n);
-    }
-    rte_spinlock_unlock(&lock_);
-    return enough;
   }
 
   // There is room for every page of the node, so this cannot fail. Returns false, and takes in
@@ -122,6 +119,11 @@ class alignas(64) FreeList {
   void** slots() const { return slots_; }
 
  private:
+  // Pages that can be taken without being pressure pages.
+  uint32_t above_min() const {
+    const uint32_t held = length();
+    return pressed_ || forced_ || held <= marks_.min ? 0 : held - marks_.min;
+  }
   bool under_watch() const { return marks_.min != 0 || forced_; }
   // Written under the lock only; atomic for readers that do not take it.
   uint32_t length() const { return length_.load(std::memory_order_relaxed); }

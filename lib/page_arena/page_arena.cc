@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <rte_malloc.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <new>
+#include <utility>
 
 #include "page_arena/log.hpp"
 
@@ -84,17 +86,16 @@ void PageArena::order_nodes(const numa::Topology& topology) {
     };
     std::sort(order, order + nb_nodes_, farther);
   }
+  // The node that stands for one the arena does not have: the nearest, of equals the lowest id.
   for (unsigned id = 0; id < kMaxNodes; ++id) {
+    const auto farness = [&](uint32_t i) {
+      const int own = nodes_[i].id;
+      const bool same = own == static_cast<int>(id);
+      return std::pair(same ? -1 : topology.distance(static_cast<int>(id), own), own);
+    };
     uint32_t nearest = 0;
-    for (uint32_t i = 0; i < nb_nodes_; ++i) {
-      if (nodes_[i].id == static_cast<int>(id)) {
-        nearest = i;
-        break;
-      }
-      if (topology.distance(static_cast<int>(id), nodes_[i].id) <
-          topology.distance(static_cast<int>(id), nodes_[nearest].id)) {
-        nearest = i;
-      }
+    for (uint32_t i = 1; i < nb_nodes_; ++i) {
+      if (farness(i) < farness(nearest)) nearest = i;
     }
     index_of_id_[id] = nearest;
   }
@@ -174,29 +175,52 @@ std::atomic<uint8_t>* PageArena::mark_of(const void* page) const {
 
 PageArena::Taken PageArena::take(uint32_t node, void** pages, uint32_t n, TakeLimits limits) {
   Taken taken;
-  const uint32_t candidates = limits.fallback ? nb_nodes_ : 1;
-  for (uint32_t i = 0; i < candidates && taken.pages < n; ++i) {
-    const uint32_t from = nodes_[node].fallback[i];
-    Node& source = nodes_[from];
-    const FreeList::Taken got =
-        source.free.take(pages + taken.pages, n - taken.pages, limits.reserve);
-    taken.pages += got.pages;
-    taken.by_node[from] = got.pages;
-    if (from != node && got.pages != 0) {
-      taken.fallback += got.pages;
-      source.fallback_taken.fetch_add(got.pages, std::memory_order_relaxed);
-    }
-    if (got.pressure != 0) {
-      taken.pressure += got.pressure;
-      source.pressure_taken.fetch_add(got.pressure, std::memory_order_relaxed);
-      source.pressure_out.fetch_add(got.pressure, std::memory_order_relaxed);
-      for (uint32_t p = taken.pages - got.pressure; p < taken.pages; ++p) {
-        // Whoever returns the page got it from us through the program, which ordered this store.
-        if (auto* mark = mark_of(pages[p])) mark->fetch_or(kPressure, std::memory_order_relaxed);
-      }
-    }
+  // As a rule the node has them all.
+  const FreeList::Taken near = nodes_[node].free.take(pages, n, limits.reserve);
+  if (near.pages == n) {
+    account(taken, node, node, pages, near);
+    return taken;
   }
+  if (!limits.fallback || nb_nodes_ == 1) return taken;
+  // Locked all at once, so that what is there stays there until it is taken; in the order of their
+  // indices, so that two threads never wait for each other.
+  const std::span<Node> all(nodes_, nb_nodes_);
+  uint64_t ready = 0;
+  for (Node& source : all) {
+    source.free.lock();
+    ready += source.free.ready(limits.reserve);
+  }
+  std::array<FreeList::Taken, kMaxNodes> got{};
+  for (uint32_t i = 0, left = ready < n ? 0 : n; left != 0; ++i) {
+    got[i] =
+        nodes_[nodes_[node].fallback[i]].free.take_locked(pages + (n - left), left, limits.reserve);
+    left -= got[i].pages;
+  }
+  for (Node& source : all)
+    source.free.unlock();
+  for (uint32_t i = 0; i < nb_nodes_ && taken.pages < n; ++i)
+    account(taken, node, nodes_[node].fallback[i], pages + taken.pages, got[i]);
   return taken;
+}
+
+// Notes pages just taken from a node's list for a pool of `node`.
+void PageArena::account(Taken& taken, uint32_t node, uint32_t from, void* const* pages,
+                        FreeList::Taken got) {
+  Node& source = nodes_[from];
+  taken.pages += got.pages;
+  taken.by_node[from] = got.pages;
+  if (from != node && got.pages != 0) {
+    taken.fallback += got.pages;
+    source.fallback_taken.fetch_add(got.pages, std::memory_order_relaxed);
+  }
+  if (got.pressure == 0) return;
+  taken.pressure += got.pressure;
+  source.pressure_taken.fetch_add(got.pressure, std::memory_order_relaxed);
+  source.pressure_out.fetch_add(got.pressure, std::memory_order_relaxed);
+  for (uint32_t p = got.pages - got.pressure; p < got.pages; ++p) {
+    // Whoever returns the page got it from us through the program, which ordered this store.
+    if (auto* mark = mark_of(pages[p])) mark->fetch_or(kPressure, std::memory_order_relaxed);
+  }
 }
 
 uint32_t PageArena::give(uint32_t node, void* const* pages, uint32_t n) {

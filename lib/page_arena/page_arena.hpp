@@ -113,7 +113,7 @@ class PageArena {
     uint32_t pressure = 0;  // of these, under pressure
     std::array<uint32_t, kMaxNodes> by_node{};
   };
-  // Takes up to n pages, from `node` first, then by distance.
+  // Takes n pages, from `node` first, then by distance; or none, and then nothing is written.
   Taken take(uint32_t node, void** pages, uint32_t n, TakeLimits limits);
   // Gives back pages that are all on `node`. Returns how many were pressure pages. A page that does
   // not fit was returned twice: it is reported and not taken in.
@@ -127,6 +127,12 @@ class PageArena {
   const Chunk* chunk_of(const void* page) const;
   // The mark of a page, or null where the arena keeps none or the address is not in it.
   std::atomic<uint8_t>* mark_of(const void* page) const;
+  // Whether a page starts there. Touches no memory of the page. For arenas that keep marks.
+  bool is_page(const void* page) const {
+    const std::atomic<uint8_t>* mark = mark_of(page);
+    return mark != nullptr && reinterpret_cast<uintptr_t>(page) % kMarkGrain == 0 &&
+           (mark->load(std::memory_order_relaxed) & kIsPage) != 0;
+  }
   bool is_pressure(const void* page) const {
     const std::atomic<uint8_t>* mark = mark_of(page);
     return mark != nullptr && (mark->load(std::memory_order_relaxed) & kPressure) != 0;
@@ -171,6 +177,7 @@ class PageArena {
   PageArena() = default;
   void order_nodes(const numa::Topology& topology);
   void set_ranges();
+  void account(Taken& taken, uint32_t node, uint32_t from, void* const* pages, FreeList::Taken got);
 
   char name_[32] = {};
   PageLayout layout_;

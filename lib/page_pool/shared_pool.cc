@@ -24,13 +24,12 @@ int SharedPool::dequeue(void** pages, unsigned n) {
   if (lcore_cache::is_own_table(cache, pages)) {
     // A refill asks for more than the caller wants, over pages that must stay if it fails: all from
     // this node's list or nothing, and then the caller comes again for what it needs.
-    if (!arena_->free_list(node).take_all(pages, n)) return -ENOBUFS;
+    if (arena_->free_list(node).take(pages, n, true).pages != n) return -ENOBUFS;
     taken.pages = n;
     taken.by_node[node] = n;
   } else {
     taken = arena_->take(node, pages, n, {.reserve = true, .fallback = true});
-    if (unlikely(taken.pages < n)) {
-      give(pages, taken.pages);
+    if (unlikely(taken.pages != n)) {
       counters_.add(lcore, Counter::kAllocFailed, 1);
       return -ENOBUFS;
     }
@@ -148,12 +147,12 @@ bool SharedPool::may_serve(const Lcore& state) const {
 
 void SharedPool::keep(void* const* pages, uint32_t n, unsigned lcore, rte_mempool_cache* cache,
                       bool own) {
-  counters_.add(lcore, Counter::kRecycleCached, n);
   const uint32_t room = lcore_cache::room(cache->size);
   if (own || n > room) {
     give(pages, n);
     return;
   }
+  counters_.add(lcore, Counter::kRecycleCached, n);
   if (cache->len + n > room) {
     // As the inline code does: all that is held goes, the newest stay.
     give(cache->objs, cache->len);
