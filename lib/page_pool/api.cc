@@ -199,8 +199,11 @@ int page_arena_force_pressure(struct page_arena* arena, int node, bool on) {
 }
 
 void page_arena_walk(void (*callback)(struct page_arena* arena, void* argument), void* argument) {
-  for (page_arena& arena : arenas())
+  // The callback may destroy the arena that it is called for.
+  for (auto next = arenas().begin(); next != arenas().end();) {
+    page_arena& arena = *next++;
     callback(&arena, argument);
+  }
 }
 
 // ---- pool

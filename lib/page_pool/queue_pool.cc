@@ -27,9 +27,6 @@ void QueuePool::Claim::retry(uint32_t holder) {
       held_ = true;
       return;
     }
-    if (pool_.hardened_ && spins == 0 && holder != kServiceHolder) {
-      pool_.report_two_consumers(rte_lcore_id(), nobody);
-    }
     rte_pause();
   }
 }
@@ -74,36 +71,23 @@ bool QueuePool::fill_stash(uint32_t n, unsigned lcore, bool refill) {
   // A refill that cannot be had in full is not begun: the caller comes again for what it needs.
   if (refill && arena_->free_list(nid()).free_pages() < n - ready) return false;
   const PageArena::TakeLimits limits{.reserve = !refill, .fallback = !refill};
-  uint32_t fresh = 0;
-  if (likely(pull(n, ready, lcore, limits, &fresh))) return true;
-  if (!refill) {
-    // Before saying that there are none, look at every page there is: what goes home now may be had
-    // again.
-    while (drain_ring(kDrain, lcore) != 0) {}
-    if (pull(n, settle(n, UINT32_MAX, lcore), lcore, limits, &fresh)) return true;
-  }
-  // All or nothing: the pool owns no more than before, and nothing that was taken for nothing stays
-  // unseen by the keep rule.
-  unchecked_ = stash_length_.load(std::memory_order_relaxed);
-  settle(UINT32_MAX, UINT32_MAX, lcore);
-  const uint32_t length = stash_length_.load(std::memory_order_relaxed);
-  const uint32_t back = std::min(fresh, length);
-  stash_length_.store(length - back, std::memory_order_relaxed);
-  release(stash_ + (length - back), back, lcore);
-  return false;
+  if (likely(pull(n, ready, lcore, limits))) return true;
+  if (refill) return false;
+  // Before saying that there are none, look at every page there is: what goes home now may be had
+  // again.
+  while (drain_ring(kDrain, lcore) != 0) {}
+  return pull(n, settle(n, UINT32_MAX, lcore), lcore, limits);
 }
 
-// Pulls from the arena onto the stash what is missing of n when `ready` are good. Adds what came to
-// *fresh. Needs the claim.
-bool QueuePool::pull(uint32_t n, uint32_t ready, unsigned lcore, PageArena::TakeLimits limits,
-                     uint32_t* fresh) {
+// Takes what is missing of n when `ready` are good from the arena onto the stash, or nothing. Needs
+// the claim.
+bool QueuePool::pull(uint32_t n, uint32_t ready, unsigned lcore, PageArena::TakeLimits limits) {
   if (ready >= n) return true;
   const uint32_t held = stash_length_.load(std::memory_order_relaxed);
   if (unlikely(n - ready > stash_capacity_ - held)) return false;
-  const uint32_t got = take_from_arena(stash_ + held, n - ready, lcore, limits);
-  stash_length_.store(held + got, std::memory_order_relaxed);
-  *fresh += got;
-  return ready + got >= n;
+  if (!take_from_arena(stash_ + held, n - ready, lcore, limits)) return false;
+  stash_length_.store(held + n - ready, std::memory_order_relaxed);
+  return true;
 }
 
 // Moves up to `most` returned pages from the ring to the stash, through the keep rule if strict.
@@ -166,9 +150,7 @@ uint32_t QueuePool::settle(uint32_t wanted, uint32_t budget, unsigned lcore) {
 // Another thread is at the stash: take from the arena, past it.
 int QueuePool::take_beside(void** pages, unsigned n, unsigned lcore, bool refill) {
   if (refill) return -ENOBUFS;  // the caller comes again for what it really needs
-  const uint32_t got = take_from_arena(pages, n, lcore, {.reserve = true, .fallback = true});
-  if (got < n) {
-    release(pages, got, lcore);
+  if (!take_from_arena(pages, n, lcore, {.reserve = true, .fallback = true})) {
     counters_.add(lcore, Counter::kAllocFailed, 1);
     return -ENOBUFS;
   }
@@ -178,25 +160,26 @@ int QueuePool::take_beside(void** pages, unsigned n, unsigned lcore, bool refill
   return 0;
 }
 
-uint32_t QueuePool::take_from_arena(void** pages, uint32_t n, unsigned lcore,
-                                    PageArena::TakeLimits limits) {
+// All n or none, and then nothing is written: a caller's table may be a cache of its own, whose
+// content stays if the call fails.
+bool QueuePool::take_from_arena(void** pages, uint32_t n, unsigned lcore,
+                                PageArena::TakeLimits limits) {
   // Reserve room under the quota first, so that threads side by side never exceed it. Relaxed: the
   // number guards nothing but itself.
   const uint32_t quota = quota_.load(std::memory_order_relaxed);
   uint32_t owned = owned_.load(std::memory_order_relaxed);
-  uint32_t granted = 0;
   do {
-    granted = owned < quota ? std::min(n, quota - owned) : 0;
-  } while (granted != 0 &&
-           !owned_.compare_exchange_weak(owned, owned + granted, std::memory_order_relaxed));
-  if (granted < n) counters_.add(lcore, Counter::kQuotaRefused, 1);
-  if (granted == 0) return 0;
+    if (owned > quota || n > quota - owned) {
+      counters_.add(lcore, Counter::kQuotaRefused, 1);
+      return false;
+    }
+  } while (!owned_.compare_exchange_weak(owned, owned + n, std::memory_order_relaxed));
 
-  const PageArena::Taken taken = arena_->take(nid(), pages, granted, limits);
-  if (taken.pages < granted) {
-    owned_.fetch_sub(granted - taken.pages, std::memory_order_relaxed);
+  const PageArena::Taken taken = arena_->take(nid(), pages, n, limits);
+  if (taken.pages != n) {
+    owned_.fetch_sub(n, std::memory_order_relaxed);
+    return false;
   }
-  if (taken.pages == 0) return 0;
   for (uint32_t node = 0; node < arena_->nb_nodes(); ++node) {
     if (taken.by_node[node] != 0) {
       owned_node_[node].fetch_add(taken.by_node[node], std::memory_order_relaxed);
@@ -206,11 +189,11 @@ uint32_t QueuePool::take_from_arena(void** pages, uint32_t n, unsigned lcore,
     owned_pressure_.fetch_add(taken.pressure, std::memory_order_relaxed);
     counters_.add(lcore, Counter::kAllocPressure, taken.pressure);
   }
-  counters_.add(lcore, Counter::kAllocArena, taken.pages);
+  counters_.add(lcore, Counter::kAllocArena, n);
   counters_.add(lcore, Counter::kAllocFallback, taken.fallback);
-  adopt(pages, taken.pages);
+  adopt(pages, n);
   if (!strict()) check_mode();
-  return taken.pages;
+  return true;
 }
 
 // Pages of the arena may have been another pool's, or nobody's yet.
@@ -253,6 +236,12 @@ void QueuePool::put_as_consumer(void* const* pages, uint32_t n, unsigned lcore,
     if (cache != nullptr && lcore_cache::flush_threshold(cache) == 0) relax(lcore);
     keep_local(pages, n, lcore, into);
     return;
+  }
+  // The rules changed, and what is cached may not be pushed on unseen.
+  if (unlikely((attention_.load(std::memory_order_acquire) & kLookAtCache) != 0 &&
+               into != nullptr)) {
+    attention_.fetch_and(~kLookAtCache, std::memory_order_relaxed);
+    sift_cache(lcore);
   }
   const uint32_t refused = sift(pages, n, lcore, [&](void* const* kept, uint32_t count) {
     keep_local(kept, count, lcore, into);
@@ -305,15 +294,15 @@ void QueuePool::put_as_other(void* const* pages, uint32_t n, unsigned lcore,
                              rte_mempool_cache* cache) {
   if (lcore >= RTE_MAX_LCORE) counters_.add(lcore, Counter::kReturnsUnregistered, n);
   if (cache != nullptr) {
-    const uint32_t limit = gather_limit();
-    if (unlikely(cache->size != 0 && !lcore_cache::is_own_table(cache, pages))) {
-      // The queue was taken over from this lcore: what it still holds goes back now.
+    const bool own_table = lcore_cache::is_own_table(cache, pages);
+    // What this lcore still holds goes back now if the queue was taken over from it, or the pool
+    // ends.
+    if (unlikely(!own_table && cache->len != 0 && (cache->size != 0 || dying()))) {
       const uint32_t held = cache->len;
       cache->len = 0;
-      lcore_cache::gather(cache, limit);
-      if (held != 0) put_as_other(cache->objs, held, lcore, cache);
-    } else if (cache->size != 0 || lcore_cache::flush_threshold(cache) != limit) {
-      lcore_cache::gather(cache, limit);
+      put_as_other(cache->objs, held, lcore, cache);
+    } else {
+      gather_returns(cache);
     }
   }
   if (likely(!strict())) {
@@ -322,6 +311,17 @@ void QueuePool::put_as_other(void* const* pages, uint32_t n, unsigned lcore,
     // The nid may change meanwhile; the consumer looks again when it drains the ring.
     sift(pages, n, lcore,
          [&](void* const* kept, uint32_t count) { push_to_ring(kept, count, lcore); });
+  }
+}
+
+// Lets a lcore that is not the consumer gather a bulk, if it may.
+void QueuePool::gather_returns(rte_mempool_cache* cache) {
+  for (;;) {
+    const uint32_t limit = gather_limit();
+    if (likely(cache->size == 0 && lcore_cache::flush_threshold(cache) == limit)) return;
+    lcore_cache::gather(cache, limit);
+    // Pairs with the fence in start_dying(): either we see that the pool ends, or the knock stays.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
   }
 }
 
@@ -338,35 +338,6 @@ void QueuePool::push_to_ring(void* const* pages, uint32_t n, unsigned lcore) {
   counters_.add(lcore, Counter::kRecycleRing, -static_cast<uint64_t>(n - put));
   counters_.add(lcore, Counter::kRecycleRingFull, n - put);
   release(pages + put, n - put, lcore);
-}
-
-// The one way home: to the free list of each page's own node. The counts come down after the pages
-// are home, owned_ last, and nothing of the pool is touched after that.
-void QueuePool::release(void* const* pages, uint32_t n, unsigned lcore) {
-  if (n == 0) return;
-  counters_.add(lcore, Counter::kReleased, n);
-  for (uint32_t node = 0; node < arena_->nb_nodes(); ++node) {
-    void* batch[kChunk];
-    uint32_t gathered = 0;
-    uint32_t given = 0;
-    uint32_t pressure = 0;
-    for (uint32_t i = 0; i < n; ++i) {
-      if (arena_->node_of(pages[i]) != node) continue;
-      batch[gathered++] = pages[i];
-      if (gathered == kChunk) {
-        pressure += arena_->give(node, batch, gathered);
-        given += gathered;
-        gathered = 0;
-      }
-    }
-    if (gathered != 0) pressure += arena_->give(node, batch, gathered);
-    given += gathered;
-    if (given == 0) continue;
-    // Release: whoever sees the count down (relax(), the pool's end) sees the pages home.
-    if (pressure != 0) owned_pressure_.fetch_sub(pressure, std::memory_order_release);
-    owned_node_[node].fetch_sub(given, std::memory_order_release);
-    owned_.fetch_sub(given, std::memory_order_release);
-  }
 }
 
 unsigned QueuePool::available() const {

@@ -56,12 +56,18 @@ class QueuePool : public PoolData {
   void service();
   // Frees the mempool and the pool. No page may be out and no lcore inside a call.
   static void free(QueuePool* pool);
+  // The program freed the mempool itself: what its caches hold goes home, and the pool waits to be
+  // destroyed.
+  void lose_mempool();
   uint32_t owned() const { return owned_.load(std::memory_order_acquire); }
   const char* name() const { return name_; }
   void read_stats(page_pool_stats* stats) const;
   int64_t inflight() const;
   PageArena* arena() const { return arena_; }
-  rte_mempool* mempool() const { return mempool_; }
+  // Whether a page's header names this pool. The pool's mempool may be gone.
+  bool is_owner_in(const void* header_mempool) const { return header_mempool == identity_; }
+  // Null once the program has freed it.
+  rte_mempool* mempool() const { return mempool_ == lost_mempool() ? nullptr : mempool_; }
 
   // ---- mempool ops (queue_pool.cc): any thread ----
   // All n or none; a refused call has not written to `pages`. 0 or -ENOBUFS.
@@ -138,28 +144,35 @@ class QueuePool : public PoolData {
   bool strict() const { return strict_.load(std::memory_order_relaxed); }
   uint32_t nid() const { return nid_.load(std::memory_order_relaxed); }
   uint32_t gather_limit() const {
-    return hardened_ || (flags() & PAGE_POOL_F_NO_BULK_RETURN) != 0 ? 0 : bulk_;
+    return hardened_ || dying() || (flags() & PAGE_POOL_F_NO_BULK_RETURN) != 0 ? 0 : bulk_;
   }
 
   Result<void> make_mempool(int socket);
+  // Stands for a mempool that is gone: one without caches.
+  static rte_mempool* lost_mempool();
 
   // queue_pool.cc
   bool fill_stash(uint32_t n, unsigned lcore, bool refill);
   uint32_t drain_ring(uint32_t most, unsigned lcore);
   uint32_t settle(uint32_t wanted, uint32_t budget, unsigned lcore);
-  bool pull(uint32_t n, uint32_t ready, unsigned lcore, PageArena::TakeLimits limits,
-            uint32_t* fresh);
+  bool pull(uint32_t n, uint32_t ready, unsigned lcore, PageArena::TakeLimits limits);
   int take_beside(void** pages, unsigned n, unsigned lcore, bool refill);
-  uint32_t take_from_arena(void** pages, uint32_t n, unsigned lcore, PageArena::TakeLimits limits);
+  bool take_from_arena(void** pages, uint32_t n, unsigned lcore, PageArena::TakeLimits limits);
   void adopt(void* const* pages, uint32_t n);
   void put_as_consumer(void* const* pages, uint32_t n, unsigned lcore, rte_mempool_cache* cache);
   void put_as_other(void* const* pages, uint32_t n, unsigned lcore, rte_mempool_cache* cache);
   void keep_local(void* const* pages, uint32_t n, unsigned lcore, rte_mempool_cache* cache);
   uint32_t push_to_stash(void* const* pages, uint32_t n, unsigned lcore);
   void push_to_ring(void* const* pages, uint32_t n, unsigned lcore);
-  void release(void* const* pages, uint32_t n, unsigned lcore);
+  void gather_returns(rte_mempool_cache* cache);
   template <typename Keep>
   uint32_t sift(void* const* pages, uint32_t n, unsigned lcore, const Keep& keep);
+
+  // queue_pool_release.cc
+  void release(void* const* pages, uint32_t n, unsigned lcore);
+  uint32_t owned_on(void* page) const;
+  void send_on(void* page, unsigned lcore);
+  static bool worth_saying(uint64_t times);
 
   // Modes (queue_pool_mode.cc)
   KeepRule keep_rule() const;
@@ -182,10 +195,11 @@ class QueuePool : public PoolData {
   void enqueue_hardened(void* const* pages, unsigned n);
   bool check_return(void* page, unsigned lcore);
   void mark_out(void* const* pages, uint32_t n);
-  void report_two_consumers(unsigned lcore, uint32_t holder);
+  void report_takeover(unsigned lcore, uint32_t before);
 
   // Written at creation only.
   rte_mempool* mempool_ = nullptr;
+  const void* identity_ = nullptr;  // what page headers say: mempool_, also when that is gone
   PageArena* arena_ = nullptr;
   rte_ring* ring_ = nullptr;
   void** stash_ = nullptr;

@@ -18,6 +18,10 @@ bool QueuePool::poll(int node, bool follow) {
   const unsigned lcore = rte_lcore_id();
   const uint64_t key = poll_key(lcore, node);
   if (unlikely(dying())) return false;
+  // A thread without an lcore id may poll, as long as no lcore does: it has no cache to look after.
+  if (lcore >= RTE_MAX_LCORE && consumer_.load(std::memory_order_relaxed) != kNoConsumer) {
+    return false;
+  }
   if (node < 0 || node >= static_cast<int>(kMaxNodes)) {
     node = numa::current_node(numa::system_topology());
   }
@@ -52,7 +56,11 @@ void QueuePool::take_over(unsigned lcore) {
   const uint32_t before = consumer_.exchange(lcore, std::memory_order_acq_rel);
   if (before != kNoConsumer) {
     counters_.add(lcore, Counter::kTakeovers, 1);
-    if (hardened_) report_two_consumers(lcore, holder_of(before));
+    if (hardened_) report_takeover(lcore, before);
+    // It may still return pages, and what it holds goes back with the next one. relax() looks after
+    // it has opened a cache whether the queue is still its own.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (rte_mempool_cache* old = lcore_cache::of(mempool_, before)) lcore_cache::knock(old);
   }
   if (cache != nullptr && !hardened_) {
     lcore_cache::serve(cache, cache_size_, strict());
@@ -67,6 +75,9 @@ bool QueuePool::move_to(uint32_t node, unsigned lcore) {
   if (!claim) return false;
   nid_.store(node, std::memory_order_relaxed);
   home_.store(&arena_->free_list(node), std::memory_order_relaxed);
+  // Before the next holder of the claim drains the ring: it must not do so relaxed, on top of the
+  // pages marked here.
+  check_mode();
   // The stash and the ring are looked at a bounded piece per poll, since nothing leaves them unseen
   // in strict mode.
   unchecked_ = stash_length_.load(std::memory_order_relaxed);
@@ -99,8 +110,9 @@ void QueuePool::tick(unsigned lcore, uint32_t holder, rte_mempool_cache* cache) 
     drain_ring(kPagesPerTick, lcore);
     settle(UINT32_MAX, kPagesPerTick, lcore);
   }
-  if (home_.load(std::memory_order_relaxed)->asking() || over_quota() != 0)
-    give_surplus(kPagesPerTick, lcore, cache);
+  const uint32_t surplus =
+      home_.load(std::memory_order_relaxed)->asking() ? kPagesPerTick : over_quota();
+  if (surplus != 0) give_surplus(std::min(surplus, kPagesPerTick), lcore, cache);
   if (strict()) relax(lcore);
 }
 
@@ -138,9 +150,12 @@ void QueuePool::leave() {
   const unsigned lcore = rte_lcore_id();
   if (lcore != consumer_.load(std::memory_order_relaxed)) return;
   if (rte_mempool_cache* cache = lcore_cache::of(mempool_, lcore)) {
+    // Whoever takes next trusts what is pushed here, and the rules may have changed since the last
+    // poll.
+    sift_cache(lcore);
     const uint32_t n = cache->len;
     cache->len = 0;
-    lcore_cache::gather(cache, gather_limit());
+    gather_returns(cache);
     if (n != 0) push_to_stash(cache->objs, n, lcore);
   }
   calm_key_.store(kNeverCalm, std::memory_order_relaxed);

@@ -11,8 +11,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <new>
+#include <utility>
 
 #include "numa/current_node.hpp"
+#include "page_arena/log.hpp"
 #include "page_pool/queue_pool.hpp"
 
 namespace nearpool {
@@ -90,7 +92,9 @@ Result<QueuePool*> QueuePool::create(const page_pool_params& params, PageArena* 
       params.stash_size != 0 ? std::min(params.stash_size, params.quota) : params.quota;
   // A mempool refuses a cache that could hold more than the pool has.
   pool->cache_size_ = std::min(params.cache_size, params.quota * 2 / 3);
-  pool->bulk_ = params.bulk != 0 ? params.bulk : kDefaultBulk;
+  // Nor may one lcore's returns hold the whole pool back.
+  pool->bulk_ =
+      std::min(params.bulk != 0 ? params.bulk : kDefaultBulk, std::max(1u, params.quota * 2 / 3));
   pool->hardened_ = (params.flags & PAGE_POOL_F_HARDENED) != 0;
   pool->flags_.store(params.flags, std::memory_order_relaxed);
   pool->quota_.store(params.quota, std::memory_order_relaxed);
@@ -110,9 +114,12 @@ Result<QueuePool*> QueuePool::create(const page_pool_params& params, PageArena* 
 }
 
 Result<void> QueuePool::make_mempool(int socket) {
-  rte_mempool* mempool =
-      rte_mempool_create_empty(name_, stash_capacity_, arena_->layout().element, cache_size_,
-                               sizeof(rte_pktmbuf_pool_private), socket, 0);
+  const auto make = [this](int on) {
+    return rte_mempool_create_empty(name_, stash_capacity_, arena_->layout().element, cache_size_,
+                                    sizeof(rte_pktmbuf_pool_private), on, 0);
+  };
+  rte_mempool* mempool = make(socket);
+  if (mempool == nullptr && rte_errno == ENOMEM) mempool = make(SOCKET_ID_ANY);
   if (mempool == nullptr) {
     const int error = rte_errno;
     return fail(-error, fmt::format("pool {}: the EAL makes no mempool for it: {}", name_,
@@ -120,6 +127,7 @@ Result<void> QueuePool::make_mempool(int socket) {
                                                     : rte_strerror(error)));
   }
   mempool_ = mempool;
+  identity_ = mempool;
   const auto give_up = [&](int code, const char* what) {
     rte_mempool_free(mempool);
     mempool_ = nullptr;
@@ -159,13 +167,14 @@ unsigned QueuePool::declare_chunk(const void* address, std::size_t bytes) {
 void QueuePool::set_flags(uint32_t set, uint32_t clear) {
   constexpr uint32_t kChangeable = kAllFlags & ~PAGE_POOL_F_HARDENED;
   flags_.store((flags() & ~(clear & kChangeable)) | (set & kChangeable), std::memory_order_relaxed);
+  // Strict first: what is drained after the stash was marked goes through the rule.
+  check_mode();
   {
     Claim claim(*this, kServiceHolder);
     while (!claim)
       claim.retry(kServiceHolder);
     unchecked_ = stash_length_.load(std::memory_order_relaxed);
   }
-  check_mode();
   // Release: pairs with poll(), which then sees the flags.
   attention_.fetch_or(kLookAtMode | kLookAtCache, std::memory_order_release);
 }
@@ -184,7 +193,14 @@ Result<void> QueuePool::set_quota(uint32_t quota) {
 void QueuePool::start_dying() {
   // What the calling thread itself holds, as the consumer or from returns it gathered.
   leave();
-  dying_.store(true, std::memory_order_seq_cst);
+  dying_.store(true, std::memory_order_relaxed);
+  // Nobody flushes what a lcore gathers from now on, so each return shall be a driver call. Pairs
+  // with the fence in gather_returns().
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (mempool_->cache_size != 0) {
+    for (unsigned lcore = 0; lcore < RTE_MAX_LCORE; ++lcore)
+      lcore_cache::knock(&mempool_->local_cache[lcore]);
+  }
   flush_returns();
   service();
 }
@@ -209,13 +225,36 @@ void QueuePool::service() {
 }
 
 void QueuePool::free(QueuePool* pool) {
-  rte_mempool_free(pool->mempool_);
+  if (rte_mempool* mempool = pool->mempool()) {
+    mempool->pool_data = nullptr;  // so that the ops know that it is us
+    rte_mempool_free(mempool);
+  }
   pool->~QueuePool();
   rte_free(pool);
 }
 
+rte_mempool* QueuePool::lost_mempool() {
+  static rte_mempool none{};
+  return &none;
+}
+
+void QueuePool::lose_mempool() {
+  NEARPOOL_LOG(ERR,
+               "pool %s: the program freed its mempool, which belongs to the pool; call "
+               "page_pool_destroy() instead",
+               name_);
+  for (unsigned lcore = 0; lcore < RTE_MAX_LCORE; ++lcore) {
+    rte_mempool_cache* cache = lcore_cache::of(mempool_, lcore);
+    if (cache == nullptr) break;
+    release(cache->objs, std::exchange(cache->len, 0), rte_lcore_id());
+  }
+  consumer_.store(kNoConsumer, std::memory_order_relaxed);
+  mempool_ = lost_mempool();
+}
+
+// Signed: pages returned twice bring the count below zero.
 int64_t QueuePool::inflight() const {
-  return static_cast<int64_t>(owned_.load(std::memory_order_acquire)) -
+  return static_cast<int64_t>(static_cast<int32_t>(owned_.load(std::memory_order_acquire))) -
          lcore_cache::pages_in_all(mempool_) - stash_length_.load(std::memory_order_relaxed) -
          rte_ring_count(ring_);
 }
@@ -243,8 +282,8 @@ void QueuePool::read_stats(page_pool_stats* stats) const {
   stats->cached = lcore_cache::pages_in_all(mempool_);
   stats->stashed = stash_length_.load(std::memory_order_relaxed);
   stats->ringed = rte_ring_count(ring_);
-  stats->inflight =
-      static_cast<int64_t>(stats->owned) - stats->cached - stats->stashed - stats->ringed;
+  stats->inflight = static_cast<int64_t>(static_cast<int32_t>(stats->owned)) - stats->cached -
+                    stats->stashed - stats->ringed;
   for (uint32_t node = 0; node < arena_->nb_nodes(); ++node) {
     stats->owned_node[arena_->id_of(node)] = owned_node_[node].load(std::memory_order_relaxed);
   }

@@ -8,15 +8,6 @@
 
 namespace nearpool {
 
-namespace {
-
-// Misuse repeats with each packet; say it the first few times, then each 2^n-th.
-bool worth_saying(uint64_t times) {
-  return times <= 8 || (times & (times - 1)) == 0;
-}
-
-}  // namespace
-
 void QueuePool::mark_out(void* const* pages, uint32_t n) {
   const unsigned lcore = rte_lcore_id();
   for (uint32_t i = 0; i < n; ++i) {
@@ -55,18 +46,9 @@ void QueuePool::enqueue_hardened(void* const* pages, unsigned n) {
 bool QueuePool::check_return(void* page, unsigned lcore) {
   const char* complaint = nullptr;
   std::atomic<uint8_t>* mark = arena_->mark_of(page);
-  if (mark == nullptr || (mark->load(std::memory_order_relaxed) & kIsPage) == 0) {
-    complaint = "is no page of its arena";
-  } else if (rte_mempool_from_obj(page) != mempool_) {
-    // A burst freed in one go to the pool of its first buffer (MBUF_FAST_FREE with several pools).
-    counters_.add(lcore, Counter::kMisrouted, 1);
-    if (worth_saying(counters_.sum(Counter::kMisrouted))) {
-      NEARPOOL_LOG(ERR,
-                   "pool %s: page %p of pool %s was returned here by lcore %d and is sent on; is "
-                   "MBUF_FAST_FREE on where several pools meet?",
-                   name_, page, rte_mempool_from_obj(page)->name, static_cast<int>(lcore));
-    }
-    rte_mempool_ops_enqueue_bulk(rte_mempool_from_obj(page), &page, 1);
+  if (owned_on(page) == PageArena::kNoNode) {
+    // As a rule a burst freed in one go to the pool of its first buffer.
+    send_on(page, lcore);
     return false;
   } else if (rte_mbuf_refcnt_read(static_cast<rte_mbuf*>(page)) != 1) {
     complaint = "is still referred to by somebody else";  // clause 3 of the keep rule
@@ -83,13 +65,11 @@ bool QueuePool::check_return(void* page, unsigned lcore) {
   return false;
 }
 
-// `holder` is the other's lcore id plus one, or that of the control thread, which is no consumer.
-void QueuePool::report_two_consumers(unsigned lcore, uint32_t holder) {
-  if (holder == kServiceHolder) return;
+void QueuePool::report_takeover(unsigned lcore, uint32_t before) {
   counters_.add(lcore, Counter::kMisuse, 1);
   if (worth_saying(counters_.sum(Counter::kMisuse))) {
-    NEARPOOL_LOG(ERR, "pool %s: lcore %d takes pages while lcore %d has not left the queue", name_,
-                 static_cast<int>(lcore), static_cast<int>(holder) - 1);
+    NEARPOOL_LOG(ERR, "pool %s: lcore %u polls while lcore %u has not left the queue", name_, lcore,
+                 before);
   }
 }
 

@@ -85,6 +85,11 @@ void QueuePool::relax(unsigned lcore) {
                                  : nullptr;
   if (cache != nullptr) lcore_cache::serve(cache, cache_size_, false);
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  // Pairs with the fence in take_over(): either we see that the queue is another's, or its knock
+  // stays.
+  if (cache != nullptr && lcore != consumer_.load(std::memory_order_relaxed)) {
+    lcore_cache::knock(cache);
+  }
   if (to_refuse() != 0) {
     become_strict();
     return;

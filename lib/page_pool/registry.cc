@@ -6,6 +6,7 @@
 #include <rte_lcore.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "page_arena/log.hpp"
 
@@ -47,13 +48,13 @@ bool Registry::retire(QueuePool* pool) {
   const std::lock_guard guard(lock_);
   std::erase(pools_, pool);
   pool->start_dying();
-  if (pool->owned() == 0 && !others_run()) {
+  const uint64_t now = rte_get_tsc_cycles();
+  Dying dying{.pool = pool, .since = now, .next_warning = now + kFirstWarningS * rte_get_tsc_hz()};
+  if (may_free(dying, now)) {
     QueuePool::free(pool);
     return true;
   }
-  const uint64_t now = rte_get_tsc_cycles();
-  dying_.push_back(
-      {.pool = pool, .since = now, .next_warning = now + kFirstWarningS * rte_get_tsc_hz()});
+  dying_.push_back(dying);
   return false;
 }
 
@@ -80,7 +81,7 @@ bool Registry::may_free(Dying& dying, uint64_t now) {
     dying.empty_since = 0;
     return false;
   }
-  if (!others_run()) return true;
+  if (qsbr_ == nullptr && !others_run()) return true;
   if (dying.empty_since == 0) {
     dying.empty_since = now;
     if (qsbr_ != nullptr) dying.token = rte_rcu_qsbr_start(qsbr_);
@@ -111,18 +112,51 @@ void Registry::watch(Dying& dying, uint64_t now) {
                dying.pool->owned(), static_cast<long long>(inflight));
 }
 
+void Registry::use_qsbr(rte_rcu_qsbr* qsbr) {
+  const std::lock_guard guard(lock_);
+  qsbr_ = qsbr;
+  // What was waited for so far says nothing about the new variable's readers.
+  for (Dying& dying : dying_)
+    dying.empty_since = 0;
+}
+
+bool Registry::knows(const QueuePool* pool) const {
+  return std::find(pools_.begin(), pools_.end(), pool) != pools_.end() ||
+         std::any_of(dying_.begin(), dying_.end(),
+                     [pool](const Dying& dying) { return dying.pool == pool; });
+}
+
 void Registry::walk(const std::function<void(QueuePool*)>& visit) {
   const std::lock_guard guard(lock_);
-  for (QueuePool* pool : pools_)
-    visit(pool);
+  std::vector<QueuePool*> all = pools_;
   for (const Dying& dying : dying_)
-    visit(dying.pool);
+    all.push_back(dying.pool);
+  for (QueuePool* pool : all) {
+    if (knows(pool)) visit(pool);
+  }
 }
 
 bool Registry::uses(const PageArena* arena) {
   bool used = false;
   walk([&](QueuePool* pool) { used = used || pool->arena() == arena; });
   return used;
+}
+
+bool Registry::return_to_owner(void* page, char* owner) {
+  const std::lock_guard guard(lock_);
+  const auto owns = [page](const QueuePool* pool) {
+    return pool->arena()->is_page(page) && pool->is_owner_in(rte_mempool_from_obj(page));
+  };
+  QueuePool* found = nullptr;
+  for (QueuePool* pool : pools_)
+    if (owns(pool)) found = pool;
+  for (const Dying& dying : dying_)
+    if (owns(dying.pool)) found = dying.pool;
+  if (found == nullptr) return false;
+  std::snprintf(owner, PAGE_POOL_NAME_MAX + 1, "%s", found->name());
+  // Under the lock, so that the pool lives until the page is in it.
+  found->enqueue(&page, 1);
+  return true;
 }
 
 }  // namespace nearpool

@@ -23,9 +23,13 @@ class Registry {
   bool retire(QueuePool* pool);
   // Returns the number of dying pools.
   unsigned service();
-  void use_qsbr(rte_rcu_qsbr* qsbr) { qsbr_ = qsbr; }
+  void use_qsbr(rte_rcu_qsbr* qsbr);
+  // Visits those that exist now; a visit may retire pools.
   void walk(const std::function<void(QueuePool*)>& visit);
   bool uses(const PageArena* arena);
+  // Any thread. Returns a page to the pool that its header names, and writes that pool's name to
+  // `owner`, PAGE_POOL_NAME_MAX + 1 bytes. False: it is no page of any pool that there is.
+  bool return_to_owner(void* page, char* owner);
 
  private:
   struct Dying {
@@ -38,6 +42,7 @@ class Registry {
     bool broken = false;       // kept for ever
   };
 
+  bool knows(const QueuePool* pool) const;
   bool may_free(Dying& dying, uint64_t now);
   void watch(Dying& dying, uint64_t now);
 

@@ -44,7 +44,8 @@ std::size_t bytes_to_be_had(int socket) {
 SharedPool::SharedPool(rte_mempool* mempool, const SharedOptions& options)
     : PoolData(PoolKind::kShared),
       mempool_(mempool),
-      bulk_(options.bulk),
+      // Not more than the stock cache would keep back, or a tiny pool runs dry.
+      bulk_(std::min(options.bulk, lcore_cache::room(mempool->cache_size))),
       hardened_(options.hardened),
       refuse_foreign_(options.refuse_foreign && kKeepRuleBuiltIn),
       socket_(mempool->socket_id) {

@@ -78,7 +78,11 @@ int alloc(rte_mempool* mempool) {
 void release(rte_mempool* mempool) {
   PoolData* data = data_of(mempool);
   mempool->pool_data = nullptr;
-  if (data == nullptr || data->kind != PoolKind::kShared) return;  // a queue pool frees itself
+  if (data == nullptr) return;
+  if (data->kind == PoolKind::kQueue) {
+    queue_pool(data)->lose_mempool();
+    return;
+  }
   SharedPool* pool = shared_pool(data);
   nearpool::shared_watcher::remove(pool);
   using nearpool::Counter;

@@ -166,7 +166,7 @@ struct page_pool_params {
   uint32_t ring_size;  /**< return ring, pages: 0 (room for the quota) or 64 to 2^20; rounded up */
   uint32_t stash_size; /**< pages kept behind the cache: 0 (the quota) or 64 to 2^20 */
   uint32_t cache_size; /**< consumer's alloc cache, pages, 0 to 512; capped to the quota */
-  uint32_t bulk;       /**< returns a lcore gathers: 0 (default 32) or 4 to 512 */
+  uint32_t bulk;       /**< returns a lcore gathers: 0 (32) or 4 to 512; capped to the quota */
   uint32_t flags;      /**< PAGE_POOL_F_* */
 };
 
@@ -202,7 +202,10 @@ bool page_pool_update_nid(struct page_pool* pool, int node);
  */
 void page_pool_release(struct page_pool* pool);
 
-/** All @p n buffers or none: 0 or -ENOBUFS. @p n from 1 to the quota. Any EAL thread. */
+/**
+ * All @p n buffers or none: 0 or -ENOBUFS. @p n from 1 to the quota, and not more than the quota
+ * the pool was created with. Any EAL thread.
+ */
 int page_pool_alloc_bulk(struct page_pool* pool, struct rte_mbuf** buffers, unsigned int n);
 /** Returns buffers of this pool that nobody else refers to, segment by segment. Any thread. */
 void page_pool_put_bulk(struct page_pool* pool, struct rte_mbuf* const* buffers, unsigned int n);
@@ -303,9 +306,11 @@ void page_pool_use_qsbr(struct rte_rcu_qsbr* qsbr);
  */
 unsigned int page_pool_service(void);
 
-/** Calls @p callback for each pool, dying ones included. Control thread. */
+/**
+ * Calls @p callback for each pool, dying ones included; it may destroy pools. Control thread.
+ */
 void page_pool_walk(void (*callback)(struct page_pool* pool, void* argument), void* argument);
-/** Calls @p callback for each arena. Control thread. */
+/** Calls @p callback for each arena; it may destroy that arena. Control thread. */
 void page_arena_walk(void (*callback)(struct page_arena* arena, void* argument), void* argument);
 
 #ifdef __cplusplus
