@@ -10,6 +10,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -28,6 +29,19 @@ struct QueuePoolProbe {
   static PageArena& arena(page_pool* pool) { return *of(pool).arena_; }
   static QueuePool& of(page_pool* pool) { return *reinterpret_cast<QueuePool*>(pool); }
   static uint32_t unchecked(page_pool* pool) { return of(pool).unchecked_; }
+  static uint32_t owned_on(page_pool* pool, uint32_t node) { return of(pool).owned_node_[node]; }
+  static uint32_t owned_pressure(page_pool* pool) { return of(pool).owned_pressure_; }
+  static std::span<void*> stash(page_pool* pool) {
+    return {of(pool).stash_, of(pool).stash_length_.load()};
+  }
+  static uint64_t count(page_pool* pool, Counter counter) {
+    return of(pool).counters_.sum(counter);
+  }
+  static bool strict(page_pool* pool) { return of(pool).strict(); }
+  static uint32_t flags(page_pool* pool) { return of(pool).flags(); }
+  static uint32_t quota(page_pool* pool) { return of(pool).quota_; }
+  static uint32_t nid(page_pool* pool) { return of(pool).nid(); }
+  static unsigned consumer(page_pool* pool) { return of(pool).consumer_; }
   static rte_ring* ring(page_pool* pool) { return of(pool).ring_; }
 };
 
