@@ -343,7 +343,7 @@ void QueuePool::push_to_ring(void* const* pages, uint32_t n, unsigned lcore) {
 unsigned QueuePool::available() const {
   // Chosen so that rte_mempool_in_use_count() is the number of pages in flight.
   const int64_t held =
-      static_cast<int64_t>(stash_length_.load(std::memory_order_relaxed)) + rte_ring_count(ring_);
+      static_cast<int64_t>(stash_length_.load(std::memory_order_relaxed)) + ringed();
   const int64_t borrowed = owned_.load(std::memory_order_relaxed);
   return static_cast<unsigned>(std::max<int64_t>(0, mempool_->size - borrowed + held));
 }

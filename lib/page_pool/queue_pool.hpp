@@ -26,6 +26,7 @@
 #include <rte_pause.h>
 #include <rte_ring.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -148,6 +149,13 @@ class QueuePool : public PoolData {
   }
 
   Result<void> make_mempool(int socket);
+  // Pages in the ring; approximate while others return. rte_ring_count() reads the tails plainly.
+  uint32_t ringed() const {
+    // Relaxed: it orders nothing.
+    const uint32_t put = __atomic_load_n(&ring_->prod.tail, __ATOMIC_RELAXED);
+    const uint32_t got = __atomic_load_n(&ring_->cons.tail, __ATOMIC_RELAXED);
+    return std::min((put - got) & ring_->mask, ring_->capacity);
+  }
   // Stands for a mempool that is gone: one without caches.
   static rte_mempool* lost_mempool();
 

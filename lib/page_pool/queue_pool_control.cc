@@ -256,7 +256,7 @@ void QueuePool::lose_mempool() {
 int64_t QueuePool::inflight() const {
   return static_cast<int64_t>(static_cast<int32_t>(owned_.load(std::memory_order_acquire))) -
          lcore_cache::pages_in_all(mempool_) - stash_length_.load(std::memory_order_relaxed) -
-         rte_ring_count(ring_);
+         ringed();
 }
 
 void QueuePool::read_stats(page_pool_stats* stats) const {
@@ -281,7 +281,7 @@ void QueuePool::read_stats(page_pool_stats* stats) const {
   stats->owned_pressure = owned_pressure_.load(std::memory_order_relaxed);
   stats->cached = lcore_cache::pages_in_all(mempool_);
   stats->stashed = stash_length_.load(std::memory_order_relaxed);
-  stats->ringed = rte_ring_count(ring_);
+  stats->ringed = ringed();
   stats->inflight = static_cast<int64_t>(static_cast<int32_t>(stats->owned)) - stats->cached -
                     stats->stashed - stats->ringed;
   for (uint32_t node = 0; node < arena_->nb_nodes(); ++node) {
