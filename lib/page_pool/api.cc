@@ -40,9 +40,11 @@ int report(const Error& error) {
   return error.code;
 }
 
+// Never destroyed: an arena that a program leaves behind must not be touched at its exit, when the
+// EAL may have let go of the memory.
 std::list<page_arena>& arenas() {
-  static std::list<page_arena> list;
-  return list;
+  static auto* list = new std::list<page_arena>;
+  return *list;
 }
 
 // struct page_pool is never completed: it is the C name of a QueuePool.

@@ -34,9 +34,10 @@ bool others_run() {
 
 }  // namespace
 
+// Never destroyed: pools may outlive main().
 Registry& Registry::instance() {
-  static Registry registry;
-  return registry;
+  static auto* registry = new Registry;
+  return *registry;
 }
 
 void Registry::add(QueuePool* pool) {
