@@ -20,7 +20,7 @@ test_packages=(
   libgtest-dev libgmock-dev
   libasan8 libtsan2 libubsan1
   clang-14 clang-format-14 shellcheck
-  iproute2 util-linux  # network namespaces
+  iproute2 util-linux iputils-ping  # network namespaces
   python3
 )
 

@@ -167,6 +167,7 @@ Status run_prompt(Engine& engine, const ParsedOptions& parsed) {
   const Options& options = parsed.options;
   Prompt prompt(engine, parsed);
   if (auto status = engine.start_ports(); !status) return status;
+  std::fflush(stdout);
   if (!options.cmdline_file.empty()) {
     if (auto status = prompt.load(options.cmdline_file); !status) return status;
   }

@@ -3,6 +3,7 @@
 
 #include <rte_cycles.h>
 #include <rte_lcore.h>
+#include <sched.h>
 
 #include <algorithm>
 

@@ -26,8 +26,11 @@ void catch_signals() {
   // Without SA_RESTART: a prompt that waits for a key returns and sees the flag.
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  // A reader of our output that goes away must not take the program with it.
-  signal(SIGPIPE, SIG_IGN);
+  // No other signal ends the program: not a reader of its output that goes away, not a terminal,
+  // not one that is meant for something else.
+  for (const int other : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM}) {
+    signal(other, SIG_IGN);
+  }
 }
 
 bool stop_requested() {

@@ -4,6 +4,7 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 #include <rte_malloc.h>
+#include <sched.h>
 
 #include <algorithm>
 
@@ -103,7 +104,8 @@ void WorkerSet::wait_left() {
   // again; after the second it has left the queues of the old one.
   for (int period = 0; period < 2; period++) {
     const uint64_t token = rte_rcu_qsbr_start(qsbr_.get());
-    rte_rcu_qsbr_check(qsbr_.get(), token, true);
+    // Not by spinning: a lcore that is waited for may share this CPU.
+    while (rte_rcu_qsbr_check(qsbr_.get(), token, false) == 0) sched_yield();
   }
 }
 

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What cannot be is refused with one sentence, exit code 1, and everything given back.
+. "$(dirname "$0")/nearpmd.sh"
+free_pages() { cat /sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages; }
+
+# refused NAME REGEX LCORES arguments...
+refused() {
+  local name=$1 regex=$2
+  shift 2
+  run "$@"
+  check "$name" said "^nearpmd: .*$regex"
+  check "$name: exit code" ended 1
+}
+two=0@0,1@1
+null=(--vdev=net_null0 --vdev=net_null1 --)
+refused "an unknown option" '--bogus' "$two" "${null[@]}" --bogus
+refused "a value out of range" '--burst: Value 0 not in range 1 to 512' "$two" "${null[@]}" --burst=0
+refused "an unknown ops name" 'ops nonsense' "$two" "${null[@]}" --pool-ops=nonsense
+refused "more queues than there are" '--rxq 2: port 0 .* at most 1 RX queues' "$two" \
+  --vdev="net_pcap0,rx_pcap=$data_dir/empty.pcap,tx_pcap=/dev/null" -- --rxq=2
+refused "a main lcore alone" 'only the main lcore.*-l 0,1' 0@0 "${null[@]}"
+refused "the main lcore as a forwarding one" '--corelist 0: lcore 0 is the main lcore' "$two" "${null[@]}" --corelist=0
+refused "a lcore there is not" '--corelist 7: lcore 7 is not one' "$two" "${null[@]}" --corelist=7
+refused "more lcores than there are" '--nb-cores 5' "$two" "${null[@]}" --nb-cores=5
+refused "a port there is not" '--portlist 4: there is no port 4; ports are 0,1' "$two" "${null[@]}" --portlist=4
+refused "no port" 'no port was found.*--vdev' "$two" --
+refused "a device that is not there" 'the EAL does not start|no port was found' "$two" --vdev=net_pcap0,rx_pcap=/nonexistent,tx_pcap=/dev/null --
+refused "an arena that does not fit" 'page arena cannot be created: .*[0-9]' "$two" "${null[@]}" --total-num-pages=50000000
+refused "fewer pages than a burst" '--total-num-pages 8 is less than one burst of 32' "$two" "${null[@]}" --total-num-pages=8
+refused "a topology that is none" '--numa-map' "$two" "${null[@]}" --numa-map=1-0
+refused "a file that is no configuration" 'bust' "$two" "${null[@]}" --config=<(echo 'bust = 1')
+
+before=$(free_pages)
+run "$two" "${null[@]}" --total-num-pages=50000000
+check "hugepages are given back" wait_for 5 eval '(($(free_pages) >= before))'
+
+# A second program with the same prefix is told how both can run.
+nearpmd_command "$two" "${null[@]}" -i
+eal_only=("${command[@]/--in-memory/--no-telemetry}")
+start pmd "${eal_only[@]}"
+check "the first one runs" ask 'show numa' '^lcore 0'
+timeout 30 "${eal_only[@]}" >"$work/run" 2>&1 </dev/null
+code=$?
+check "the second one is told of --file-prefix" said 'the EAL does not start.*--file-prefix'
+check "and ends" ended 1
+check "the first one is none the worse" done_well
+tap_done
