@@ -4,10 +4,12 @@
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 nearpmd=$build_dir/app/nearpmd/nearpmd
+# shellcheck disable=SC2034 # for the tests
 hold_pmd=$build_dir/tests/system/hold_pmd/libhold_pmd.so
 [[ -x $nearpmd ]] || skip_all "nearpmd is not built"
 
 # Three lcores on the two cores that every machine has: the main one, and two that forward.
+# shellcheck disable=SC2034
 three_lcores='0@0,1@1,2@0'
 
 # nearpmd_command LCORES arguments...: sets the array command.

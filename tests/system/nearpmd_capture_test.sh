@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Captures in, captures out: each verdict, each kind of file, byte for byte.
+# shellcheck source=tests/system/nearpmd.sh
 . "$(dirname "$0")/nearpmd.sh"
 
 # forward IN0 IN1 options...: out is in $work/out0 and out1.

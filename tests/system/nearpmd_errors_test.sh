@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What cannot be is refused with one sentence, exit code 1, and everything given back.
+# shellcheck disable=SC2317 # functions that check and wait_for call
+# shellcheck source=tests/system/nearpmd.sh
 . "$(dirname "$0")/nearpmd.sh"
 free_pages() { cat /sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages; }
 
@@ -33,7 +35,8 @@ refused "a file that is no configuration" 'bust' "$two" "${null[@]}" --config=<(
 
 before=$(free_pages)
 run "$two" "${null[@]}" --total-num-pages=50000000
-check "hugepages are given back" wait_for 5 eval '(($(free_pages) >= before))'
+given_back() { (($(free_pages) >= before)); }
+check "hugepages are given back" wait_for 5 given_back
 
 # A second program with the same prefix is told how both can run.
 nearpmd_command "$two" "${null[@]}" -i

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # On a driver that holds buffers as mlx5 does: idle TX rings, empty pools, ports that go.
+# shellcheck disable=SC2317 # functions that check and wait_for call
+# shellcheck source=tests/system/nearpmd.sh
 . "$(dirname "$0")/nearpmd.sh"
 [[ -f $hold_pmd ]] || skip_all "the hold PMD is not built"
 [[ $sanitize == none ]] || skip_all "preloading and sanitizers exclude each other"

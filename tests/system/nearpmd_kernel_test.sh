@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # With the kernel's network: veth and net_af_packet, and pass through net_tap.
+# shellcheck disable=SC2317 # functions that check and wait_for call
+# shellcheck source=tests/system/nearpmd.sh
 . "$(dirname "$0")/nearpmd.sh"
 need_root
 need_program ip

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Queues move between lcores and nodes while traffic flows, and their memory follows.
+# shellcheck disable=SC2317 # functions that check and wait_for call
+# shellcheck source=tests/system/nearpmd.sh
 . "$(dirname "$0")/nearpmd.sh"
 [[ -f $hold_pmd ]] || skip_all "the hold PMD is not built"
 export HOLD_PPS=20000
-case $sanitize in none) preload=(--) ;; *) skip_all "preloading and sanitizers exclude each other" ;; esac
+[[ $sanitize == none ]] || skip_all "preloading and sanitizers exclude each other"
 nearpmd_command "$three_lcores" --vdev=net_null_hold0 --vdev=net_null_hold1 \
   -- -i --hardened --numa-map 1:0,2:1 --rxd=256 --txd=256
 start pmd env "LD_PRELOAD=$hold_pmd" "${command[@]}"

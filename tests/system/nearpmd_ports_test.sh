@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Ports stop, start, come and go while others forward.
+# shellcheck disable=SC2317 # functions that check and wait_for call
+# shellcheck source=tests/system/nearpmd.sh
 . "$(dirname "$0")/nearpmd.sh"
 begin 0@0,1@1 --vdev=net_null0 --vdev=net_null1 -- -i --hardened
 check "start" ask start '^nearpmd> start'

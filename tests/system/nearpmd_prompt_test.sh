@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The prompt: each command, from a pipe, from files, and what it says when it cannot.
+# shellcheck source=tests/system/nearpmd.sh
 . "$(dirname "$0")/nearpmd.sh"
 begin "$three_lcores" --vdev=net_null0 --vdev=net_null1 -- -i
 check "help" ask help '^forwarding:'

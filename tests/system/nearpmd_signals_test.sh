@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # SIGINT and SIGTERM end it with its books, other signals do not; kill -9 leaves nothing behind.
+# shellcheck disable=SC2317 # functions that check and wait_for call
+# shellcheck source=tests/system/nearpmd.sh
 . "$(dirname "$0")/nearpmd.sh"
 for signal in INT TERM; do
   begin 0@0,1@1 --vdev=net_null0 --vdev=net_null1 -- --stats-period=1

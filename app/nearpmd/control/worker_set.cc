@@ -105,7 +105,8 @@ void WorkerSet::wait_left() {
   for (int period = 0; period < 2; period++) {
     const uint64_t token = rte_rcu_qsbr_start(qsbr_.get());
     // Not by spinning: a lcore that is waited for may share this CPU.
-    while (rte_rcu_qsbr_check(qsbr_.get(), token, false) == 0) sched_yield();
+    while (rte_rcu_qsbr_check(qsbr_.get(), token, false) == 0)
+      sched_yield();
   }
 }
 
