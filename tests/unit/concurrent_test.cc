@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdio>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "pool_fixture.hpp"
@@ -33,25 +34,41 @@ void wait_a_little() {
   sched_yield();
 }
 
-// Passes pages from the consumer to a returner.
+constexpr unsigned kReturners = 3;  // two lcores and a thread without an lcore id
+
+// Passes pages from the consumer to the returners: a ring for each, since on a shared one all wait
+// for whoever was preempted in the middle.
 class HandOver {
  public:
   HandOver() {
-    ring_ = rte_ring_create("handover", 1024, SOCKET_ID_ANY, 0);
-    if (ring_ == nullptr) throw std::runtime_error("no memory for a ring");
+    for (unsigned i = 0; i < kReturners; ++i) {
+      const std::string name = "handover" + std::to_string(i);
+      rings_[i] = rte_ring_create(name.c_str(), 1024, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+      if (rings_[i] == nullptr) throw std::runtime_error("no memory for a ring");
+    }
   }
-  ~HandOver() { rte_ring_free(ring_); }
+  ~HandOver() {
+    for (rte_ring* ring : rings_)
+      rte_ring_free(ring);
+  }
   HandOver(const HandOver&) = delete;
   HandOver& operator=(const HandOver&) = delete;
-  unsigned give(void** pages, unsigned n) {
-    return rte_ring_enqueue_burst(ring_, pages, n, nullptr);
+  // All of them, to the returners in turn. One thread at a time.
+  void give(void** pages, unsigned n) {
+    while (n != 0) {
+      const unsigned given =
+          rte_ring_enqueue_burst(rings_[next_++ % kReturners], pages, n, nullptr);
+      pages += given;
+      n -= given;
+    }
   }
-  unsigned get(void** pages, unsigned n) {
-    return rte_ring_dequeue_burst(ring_, pages, n, nullptr);
+  unsigned get(unsigned returner, void** pages, unsigned n) {
+    return rte_ring_dequeue_burst(rings_[returner], pages, n, nullptr);
   }
 
  private:
-  rte_ring* ring_ = nullptr;
+  rte_ring* rings_[kReturners] = {};
+  unsigned next_ = 0;
 };
 
 struct Flow {
@@ -68,13 +85,14 @@ struct Flow {
   bool flush = true;
 };
 
-struct Consumer {
+// A consumer or a returner.
+struct Worker {
   Flow* run;
   unsigned number;
 };
 
 int consume(void* argument) {
-  const Consumer& self = *static_cast<Consumer*>(argument);
+  const Worker& self = *static_cast<Worker*>(argument);
   Flow& run = *self.run;
   uint64_t passed = 0;
   unsigned polls = 0;
@@ -90,13 +108,7 @@ int consume(void* argument) {
     if (rte_mempool_get_bulk(run.mempool, pages, n) == 0) {
       for (unsigned i = 0; i < n; ++i)
         static_cast<rte_mbuf*>(pages[i])->data_len = static_cast<uint16_t>(polls);
-      unsigned given = 0;
-      // The last page of each burst comes back through the consumer itself.
-      while (given < n - 1) {
-        const unsigned more = run.handover.give(pages + given, n - 1 - given);
-        if (more == 0) wait_a_little();
-        given += more;
-      }
+      run.handover.give(pages, n - 1);
       rte_mempool_put(run.mempool, pages[n - 1]);
       passed += n;
       run.passed.fetch_add(n, std::memory_order_relaxed);
@@ -116,12 +128,13 @@ int consume(void* argument) {
 }
 
 int give_back(void* argument) {
-  Flow& run = *static_cast<Flow*>(argument);
+  const Worker& self = *static_cast<Worker*>(argument);
+  Flow& run = *self.run;
   unsigned calls = 0;
   for (;;) {
     const bool last = run.all_passed.load(std::memory_order_acquire);
     void* pages[kBurst];
-    const unsigned n = run.handover.get(pages, kBurst);
+    const unsigned n = run.handover.get(self.number, pages, kBurst);
     if (n == 0) {
       if (last) break;
       if (run.flush) page_pool_flush_returns(run.pool);
@@ -195,12 +208,13 @@ class ConcurrentTest : public PoolTest {
 
   // lcores 1 and on consume, in turn; two more return, and a thread without an lcore id.
   void pass_pages(Flow& run, bool with_control) {
-    Consumer consumers[2] = {{&run, 0}, {&run, 1}};
+    Worker consumers[2] = {{&run, 0}, {&run, 1}};
+    Worker returners[kReturners] = {{&run, 0}, {&run, 1}, {&run, 2}};
     for (unsigned i = 0; i < run.consumers; ++i)
       ASSERT_EQ(rte_eal_remote_launch(consume, &consumers[i], 1 + i), 0);
-    ASSERT_EQ(rte_eal_remote_launch(give_back, &run, 4), 0);
-    ASSERT_EQ(rte_eal_remote_launch(give_back, &run, 5), 0);
-    std::thread unregistered([&run] { give_back(&run); });
+    ASSERT_EQ(rte_eal_remote_launch(give_back, &returners[0], 4), 0);
+    ASSERT_EQ(rte_eal_remote_launch(give_back, &returners[1], 5), 0);
+    std::thread unregistered([&] { give_back(&returners[2]); });
     const uint64_t deadline = rte_get_tsc_cycles() + 120 * rte_get_tsc_hz();
     unsigned round = 0;
     while (run.passed.load(std::memory_order_relaxed) < kPagesToPass &&
@@ -274,38 +288,41 @@ TEST_F(ConcurrentTest, EverybodyTakesAndReturns) {
   const auto churn = [](void* argument) {
     Flow& r = *static_cast<Flow*>(argument);
     const unsigned lcore = rte_lcore_id();
-    for (unsigned i = 0; r.passed.load(std::memory_order_relaxed) < kPagesToPass / 4; ++i) {
+    // Starts when all five are there.
+    r.turn.fetch_add(1, std::memory_order_relaxed);
+    while (r.turn.load(std::memory_order_relaxed) != 5)
+      wait_a_little();
+    for (uint64_t passed = 0, i = 0; passed < kPagesToPass / 10; ++i) {
       if (lcore == 1) page_pool_nid_changed(r.pool, i / 16 % 2 == 0 ? kNear : kFar);
       void* pages[kBurst];
-      const unsigned n = 1 + (i * 7 + lcore) % kBurst;
+      const unsigned n = static_cast<unsigned>(1 + (i * 7 + lcore) % kBurst);
       if (rte_mempool_get_bulk(r.mempool, pages, n) != 0) {
         page_pool_flush_returns(r.pool);
         wait_a_little();
         continue;
       }
-      r.passed.fetch_add(n, std::memory_order_relaxed);
+      passed += n;
+      if (i % 8 == 0) wait_a_little();
       rte_mempool_put_bulk(r.mempool, pages, n);
       if (i % 16 == 0) page_pool_flush_returns(r.pool);
     }
     page_pool_flush_returns(r.pool);
     page_pool_release(r.pool);
+    r.returned.fetch_add(1, std::memory_order_release);
     return 0;
   };
   for (unsigned lcore = 1; lcore <= 4; ++lcore)
     ASSERT_EQ(rte_eal_remote_launch(churn, &run, lcore), 0);
   std::thread unregistered([&] { churn(&run); });
-  const uint64_t deadline = rte_get_tsc_cycles() + 120 * rte_get_tsc_hz();
-  while (run.passed.load() < kPagesToPass / 4 && rte_get_tsc_cycles() < deadline) {
+  while (run.returned.load(std::memory_order_acquire) != 5) {
     EXPECT_LE(stats(run.pool).owned, 200u);
     page_pool_service();
     wait_a_little();
   }
-  EXPECT_GE(run.passed.load(), kPagesToPass / 4);
-  run.passed.store(kPagesToPass);
   for (unsigned lcore = 1; lcore <= 4; ++lcore)
     rte_eal_wait_lcore(lcore);
   unregistered.join();
-  EXPECT_GT(stats(run.pool).takes_other, 0u);
+  EXPECT_GT(stats(run.pool).takes_other, kPagesToPass / 40);
   EXPECT_EQ(stats(run.pool).cached, 0u);
   expect_books({{run.pool, 0}});
 }
@@ -317,11 +334,11 @@ TEST_F(ConcurrentTest, PoolsEndWhileTheirPagesComeBack) {
   run.flush = false;
   // Frees what it is handed by the pool each page names, as drivers do.
   const auto free_all = [](void* argument) {
-    Flow& r = *static_cast<Flow*>(argument);
+    const Worker& self = *static_cast<Worker*>(argument);
     for (;;) {
-      const bool last = r.all_passed.load(std::memory_order_acquire);
+      const bool last = self.run->all_passed.load(std::memory_order_acquire);
       void* pages[7];
-      const unsigned n = r.handover.get(pages, 7);
+      const unsigned n = self.run->handover.get(self.number, pages, 7);
       for (unsigned i = 0; i < n; ++i)
         rte_pktmbuf_free(static_cast<rte_mbuf*>(pages[i]));
       if (n == 0) {
@@ -330,9 +347,10 @@ TEST_F(ConcurrentTest, PoolsEndWhileTheirPagesComeBack) {
       }
     }
   };
-  for (unsigned lcore = 4; lcore <= 5; ++lcore)
-    ASSERT_EQ(rte_eal_remote_launch(free_all, &run, lcore), 0);
-  std::thread unregistered([&] { free_all(&run); });
+  Worker returners[kReturners] = {{&run, 0}, {&run, 1}, {&run, 2}};
+  for (unsigned i = 0; i < 2; ++i)
+    ASSERT_EQ(rte_eal_remote_launch(free_all, &returners[i], 4 + i), 0);
+  std::thread unregistered([&] { free_all(&returners[2]); });
   const unsigned rounds = kPagesToPass < 100'000 ? 20 : 100;
   for (unsigned round = 0; round < rounds; ++round) {
     char name[16];
@@ -344,12 +362,11 @@ TEST_F(ConcurrentTest, PoolsEndWhileTheirPagesComeBack) {
     Pages pages = take(pool, 90);
     // The pool ends before its pages are on their way, so that no lcore gathers them.
     EXPECT_EQ(page_pool_destroy(pool), -EINPROGRESS);
-    for (unsigned given = 0; given < 90;) {
-      const unsigned more = run.handover.give(pages.data() + given, 90 - given);
-      if (more == 0) wait_a_little();
-      given += more;
-      page_pool_service();
-    }
+    run.handover.give(pages.data(), 30);
+    page_pool_service();
+    run.handover.give(pages.data() + 30, 30);
+    page_pool_service();
+    run.handover.give(pages.data() + 60, 30);
   }
   const uint64_t deadline = rte_get_tsc_cycles() + 60 * rte_get_tsc_hz();
   while (page_pool_service() != 0 && rte_get_tsc_cycles() < deadline)
