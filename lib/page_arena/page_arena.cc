@@ -104,7 +104,11 @@ void PageArena::order_nodes(const numa::Topology& topology) {
 Result<void> PageArena::add_chunk(uint32_t node, std::byte* lo, std::byte* hi, bool with_marks) {
   auto* chunks =
       static_cast<Chunk*>(rte_realloc(chunks_, sizeof(Chunk) * (nb_chunks_ + 1), alignof(Chunk)));
-  if (chunks == nullptr) return fail(-ENOMEM, fmt::format("arena {}: no EAL memory", name_));
+  if (chunks == nullptr) {
+    return fail(-ENOMEM, fmt::format("arena {}: no EAL memory for a table of {} chunks; give the "
+                                     "EAL more with -m or --socket-mem",
+                                     name_, nb_chunks_ + 1));
+  }
   chunks_ = chunks;
   Chunk chunk;
   chunk.range = {reinterpret_cast<uintptr_t>(lo), reinterpret_cast<uintptr_t>(hi)};

@@ -129,6 +129,7 @@ Result<void> QueuePool::make_mempool(int socket) {
   mempool_ = mempool;
   identity_ = mempool;
   const auto give_up = [&](int code, const char* what) {
+    mempool->pool_data = nullptr;  // so that the ops know that it is us
     rte_mempool_free(mempool);
     mempool_ = nullptr;
     return fail(code, fmt::format("pool {}: {}: {}", name_, what, rte_strerror(-code)));
