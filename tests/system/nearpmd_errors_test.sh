@@ -39,8 +39,8 @@ given_back() { (($(free_pages) >= before)); }
 check "hugepages are given back" wait_for 5 given_back
 
 # A second program with the same prefix is told how both can run.
-nearpmd_command "$two" "${null[@]}" -i
-eal_only=("${command[@]/--in-memory/--no-telemetry}")
+nearpmd_command "$two" "${null[@]}" -i --arena-no-huge
+eal_only=("${command[@]/--in-memory/--no-huge}")
 start pmd "${eal_only[@]}"
 check "the first one runs" ask 'show numa' '^lcore 0'
 timeout 30 "${eal_only[@]}" >"$work/run" 2>&1 </dev/null

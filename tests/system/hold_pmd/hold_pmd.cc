@@ -85,6 +85,7 @@ struct RxRing {
       rte_mbuf* frame = filled.front();
       filled.pop_front();
       char* data = rte_pktmbuf_append(frame, kFrameBytes);
+      if (data == nullptr) std::abort();  // a buffer holds at least 128 bytes
       std::memset(data, 2, 12);
       std::memset(data + 12, 0xff, kFrameBytes - 12);
       frame->port = port;

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""forwarding: Debian's testpmd and nearpmd on a pair of net_null ports, in turn"""
+import argparse
+import sys
+
+from forwarding import NEARPMD, PLUGIN, eal, measure, rate, write
+
+PORTS = ("net_null0", "net_null1")
+TESTPMD_MODES = {"redirect": "io", "tx": "macswap", "drop": "rxonly"}
+SMALL = 8192  # buffers of a testpmd that is given few
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--scenario", action="append",
+                        choices=["redirect", "tx", "drop", "redirect-cpu"])
+    return parser.parse_args()
+
+
+def nearpmd(mode, *more, lcores="0@0,1@1", megabytes=128):
+    return [str(NEARPMD), *eal(lcores, megabytes, PORTS), "--", "-i", "--no-flush-rx",
+            f"--forward-mode={mode}", *more]
+
+
+def testpmd(mode, plugin, *more):
+    loaded = ["-d", PLUGIN.name, "--mbuf-pool-ops-name=page_pool"] if plugin else []
+    # Its answers go through a buffer that a pipe makes large.
+    return ["stdbuf", "-oL", "dpdk-testpmd", *eal("0@0,1@1", 512, PORTS), *loaded, "--", "-i", "--no-flush-rx",
+            f"--forward-mode={TESTPMD_MODES[mode]}", *more]
+
+
+def one_lcore(mode):
+    few = f"--total-num-mbufs={SMALL}"
+    return {
+        "testpmd": testpmd(mode, False),
+        "testpmd, small pool": testpmd(mode, False, few),
+        "testpmd+page_pool": testpmd(mode, True),
+        "testpmd+page_pool, small pool": testpmd(mode, True, few),
+        "nearpmd": nearpmd(mode),
+        "nearpmd+ring_mp_mc": nearpmd(mode, "--pool-ops=ring_mp_mc"),
+    }
+
+
+def two_lcores():
+    lcores = "0@0,1@0,2@1"
+    commands = {}
+    for name, pages, megabytes in (("", 131071, 1024), (", small pool", SMALL, 128)):
+        size = f"--total-num-pages={pages}"
+        commands[f"nearpmd{name}"] = nearpmd("redirect-cpu", size, lcores=lcores)
+        commands[f"nearpmd+ring_mp_mc{name}"] = nearpmd(
+            "redirect-cpu", size, "--pool-ops=ring_mp_mc", lcores=lcores, megabytes=megabytes)
+    return commands
+
+
+RATIOS = [  # scenario, contender, over, at least
+    ("redirect", "nearpmd", "testpmd", 1.05),
+    ("tx", "nearpmd", "testpmd", 1.05),
+    ("redirect", "testpmd+page_pool, small pool", "testpmd, small pool", 0.98),
+    ("redirect", "testpmd+page_pool", "testpmd", 1.0),
+    ("redirect-cpu", "nearpmd", "nearpmd+ring_mp_mc", 1.15),
+    ("redirect-cpu", "nearpmd, small pool", "nearpmd+ring_mp_mc, small pool", 1.0),
+]
+
+
+def main():
+    chosen = options()
+    medians = {}
+    for scenario in chosen.scenario or ["redirect", "tx", "drop", "redirect-cpu"]:
+        direction = "RX" if scenario == "drop" else "TX"
+        commands = two_lcores() if scenario == "redirect-cpu" else one_lcore(scenario)
+        jobs = {name: lambda c=command, d=direction: rate(c, len(PORTS), d, chosen.seconds)
+                for name, command in commands.items()}
+        medians[scenario] = measure(jobs, chosen.rounds)
+        for name, mpps in medians[scenario].items():
+            print(f"{scenario:<13} {name:<32} {mpps:8.2f} Mpps")
+    for scenario, contender, over, least in RATIOS:
+        if scenario in medians:
+            ratio = medians[scenario][contender] / medians[scenario][over]
+            print(f"{scenario}: {contender} over {over}: {ratio:.3f} (wanted: {least})")
+    write(chosen.json, [{"scenario": scenario, "ports": "net_null", "contender": name,
+                         "bulk_return": 32, "mpps": round(mpps, 3)}
+                        for scenario, values in medians.items() for name, mpps in values.items()])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the forwarding benchmarks share: programs driven at their prompts, rates, medians."""
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(os.environ.get("NEARPOOL_SOURCE", Path(__file__).resolve().parents[2]))
+BUILD = Path(os.environ.get("NEARPOOL_BUILD", ROOT / "build"))
+NEARPMD = BUILD / "app/nearpmd/nearpmd"
+PLUGIN = BUILD / "drivers/mempool/page_pool/librte_mempool_page_pool.so.1"
+DEADLINE = 60  # seconds for an answer
+
+
+class Program:
+    """A program at whose prompt commands are typed."""
+
+    def __init__(self, command):
+        self.output = tempfile.TemporaryFile("w+b")
+        environment = dict(os.environ, LD_LIBRARY_PATH=str(PLUGIN.parent))
+        # In a directory without the plugin: the EAL takes a bare name through LD_LIBRARY_PATH, but
+        # refuses a path that others may write to.
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=self.output,
+                                        stderr=subprocess.STDOUT, env=environment, cwd="/")
+        self.read_up_to = 0
+
+    def text(self):
+        self.output.seek(self.read_up_to)
+        return self.output.read().decode(errors="replace")
+
+    def ask(self, command, pattern, times=1):
+        """Types a command and waits for `times` matches of the pattern after it."""
+        self.output.seek(0, os.SEEK_END)
+        self.read_up_to = self.output.tell()
+        self.process.stdin.write(command.encode() + b"\n")
+        self.process.stdin.flush()
+        end = time.monotonic() + DEADLINE
+        while time.monotonic() < end:
+            found = re.findall(pattern, self.text())
+            if len(found) >= times:
+                return found, time.monotonic()
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.002)
+        self.read_up_to = 0
+        raise RuntimeError(f"no answer to '{command}':\n{self.text()[-3000:]}")
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.stdin.write(b"stop\nquit\n")
+            self.process.stdin.close()
+        try:
+            self.process.wait(DEADLINE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.output.close()
+
+
+def wait(pid, seconds, events, counts):
+    """Lets time pass; adds what perf counted of the events meanwhile, where the machine can count."""
+    if not events or shutil.which("perf") is None:
+        time.sleep(seconds)
+        return
+    run = subprocess.run(["perf", "stat", "-x,", "-e", ",".join(events), "-p", str(pid), "--",
+                          "sleep", str(seconds)], capture_output=True, text=True, check=False)
+    for line in run.stderr.splitlines():
+        fields = line.split(",")
+        if len(fields) > 2 and fields[0].isdigit():
+            counts[fields[2]] = int(fields[0])
+
+
+def rate(command, ports, direction, seconds, events=(), per_frame=None):
+    """Millions of frames a second of all ports, received ("RX") or sent ("TX").
+
+    per_frame takes up the counts of the events per frame, of those that could be counted."""
+    counts = {}
+    program = Program(command)
+    try:
+        program.ask("start", r"packet forwarding - |nearpmd> start")
+        time.sleep(seconds / 4)  # caches and clocks get warm
+        pattern = direction + r"-packets:?\s+(\d+)"
+        before, begin = program.ask("show port stats all", pattern, ports)
+        wait(program.process.pid, seconds, events, counts)
+        after, end = program.ask("show port stats all", pattern, ports)
+    finally:
+        program.close()
+    frames = sum(map(int, after)) - sum(map(int, before))
+    if per_frame is not None and frames > 0:
+        per_frame.update({name: count / frames for name, count in counts.items()})
+    return frames / (end - begin) / 1e6
+
+
+def eal(lcores, megabytes, vdevs):
+    arguments = ["--lcores", lcores, "-m", str(megabytes), "--in-memory", "--no-pci",
+                 f"--file-prefix=nearpool-bench-{os.getpid()}"]
+    return arguments + [f"--vdev={vdev}" for vdev in vdevs]
+
+
+def measure(jobs, rounds):
+    """jobs: name to a function that measures once. In turn, several rounds: medians by name."""
+    seen = {name: [] for name in jobs}
+    for number in range(rounds):
+        for name, job in jobs.items():
+            seen[name].append(job())
+            print(f"# round {number + 1}: {name}: {seen[name][-1]:.2f} Mpps", flush=True)
+    return {name: statistics.median(values) for name, values in seen.items()}
+
+
+def write(path, results):
+    if path:
+        Path(path).write_text(json.dumps({"results": results}, indent=1) + "\n", encoding="utf-8")
