@@ -172,7 +172,7 @@ Result<ArenaMemory> ArenaMemory::map(const MemoryRequest& request, const numa::T
                                   .and_then([&] { return self.open(); })
                                   .and_then([&] { return self.map(); })
                                   .and_then([&] { return self.bind(topology, request.strict); })
-                                  .and_then([&] { return self.populate(topology); })
+                                  .and_then([&] { return self.populate(topology, request.strict); })
                                   .and_then([&] { return self.verify(topology, request.strict); })
                                   .and_then([&] { return self.find_iovas(); });
   if (!mapped) return tl::unexpected(mapped.error());

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <numaif.h>
-#include <rte_log.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -14,12 +13,11 @@
 
 #include "page_arena/arena_memory_hooks.hpp"
 #include "page_arena/arena_memory_state.hpp"
+#include "page_arena/log.hpp"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
-
-RTE_LOG_REGISTER(nearpool_arena_logtype, nearpool.arena, NOTICE)
 
 namespace nearpool {
 namespace {
@@ -41,29 +39,62 @@ bool no_numa_calls(int error_number) {
   return error_number == ENOSYS || error_number == EPERM;
 }
 
-bool bind_range(const NodeRange& range, int real_node, bool strict) {
-  std::array<unsigned long, 2> mask = {};
-  constexpr unsigned kBits = 8 * sizeof(unsigned long);
-  const auto bit = static_cast<unsigned>(real_node);
-  mask[bit / kBits] = 1UL << (bit % kBits);
-  return mbind(range.lo, static_cast<unsigned long>(range.hi - range.lo),
-               strict ? MPOL_BIND : MPOL_PREFERRED, mask.data(), kBits * mask.size(),
-               strict ? MPOL_MF_STRICT : 0) == 0;
+// As the NUMA calls want a set of nodes: bits, and how many of them.
+struct NodeMask {
+  static constexpr unsigned kBits = 8 * sizeof(unsigned long);
+  std::array<unsigned long, 2> words = {};
+
+  NodeMask() = default;
+  explicit NodeMask(int node) {
+    const auto bit = static_cast<unsigned>(node);
+    words[bit / kBits] = 1UL << (bit % kBits);
+  }
+  unsigned long* data() { return words.data(); }
+  unsigned long bits() const { return kBits * words.size(); }
+};
+
+int policy_mode(bool strict) {
+  return strict ? MPOL_BIND : MPOL_PREFERRED;
 }
 
-// Brings every page in, without SIGBUS when there are too few. What mbind() said holds for both
-// ways: the kernel keeps the policy of a shared mapping with the file.
-bool populate_range(const NodeRange& range, int fd, off_t offset, std::size_t page_bytes) {
-  const auto bytes = static_cast<std::size_t>(range.hi - range.lo);
-  if (!memory_hooks().without_populate) {
-    if (madvise(range.lo, bytes, MADV_POPULATE_WRITE) == 0) return true;
-    if (errno != EINVAL) return false;
+bool bind_range(const NodeRange& range, int real_node, bool strict) {
+  NodeMask mask(real_node);
+  return mbind(range.lo, static_cast<unsigned long>(range.hi - range.lo), policy_mode(strict),
+               mask.data(), mask.bits(), strict ? MPOL_MF_STRICT : 0) == 0;
+}
+
+// While it lives, what this thread makes the kernel allocate comes from one node. Where the kernel
+// forbids that, nothing changes, and verify() sees what came of it.
+class ThreadPolicy {
+ public:
+  ThreadPolicy(int real_node, bool strict) {
+    NodeMask mask(real_node);
+    changed_ = get_mempolicy(&mode_, before_.data(), before_.bits(), nullptr, 0) == 0 &&
+               set_mempolicy(policy_mode(strict), mask.data(), mask.bits()) == 0;
   }
-  // Kernels before 5.14: allocate in the file, which may fail but never kills; then a touch finds
-  // each page and only enters it in the page table.
+  ThreadPolicy(const ThreadPolicy&) = delete;
+  ThreadPolicy& operator=(const ThreadPolicy&) = delete;
+  ~ThreadPolicy() {
+    const int error_number = errno;
+    if (changed_) set_mempolicy(mode_, before_.data(), before_.bits());
+    errno = error_number;
+  }
+
+ private:
+  int mode_ = MPOL_DEFAULT;
+  NodeMask before_;
+  bool changed_ = false;
+};
+
+// For kernels before 5.14: allocate in the file, which may fail but never kills; then a touch finds
+// each page and only enters it in the page table. Allocation in a file of hugepages does not know
+// what mbind() said of a mapping, only what this thread's policy is.
+bool populate_by_file(const NodeRange& range, const PlannedRange& planned, int fd, off_t offset,
+                      std::size_t page_bytes, bool strict) {
+  const ThreadPolicy policy(planned.real_node, strict);
   int result = 0;
   do {
-    result = fallocate(fd, 0, offset, static_cast<off_t>(bytes));
+    result = fallocate(fd, 0, offset, static_cast<off_t>(planned.bytes));
   } while (result != 0 && errno == EINTR);
   if (result != 0) return false;
   for (std::byte* page = range.lo; page < range.hi; page += page_bytes) {
@@ -127,19 +158,23 @@ Result<void> ArenaMemory::State::bind(const numa::Topology& topology, bool stric
     if (one_memory_node(topology)) return {};
     const char* todo = "in a container allow the call mbind (CAP_SYS_NICE)";
     if (strict) return system_failure(name, error_number, what, todo);
-    rte_log(RTE_LOG_WARNING, static_cast<unsigned>(nearpool_arena_logtype),
-            "arena '%s' %s: pages lie where the kernel puts them; %s\n", name.c_str(), what.c_str(),
-            todo);
+    NEARPOOL_LOG(WARNING, "arena '%s' %s: pages lie where the kernel puts them; %s", name.c_str(),
+                 what.c_str(), todo);
     return {};
   }
   return {};
 }
 
-Result<void> ArenaMemory::State::populate(const numa::Topology& topology) {
+Result<void> ArenaMemory::State::populate(const numa::Topology& topology, bool strict) {
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const NodeRange& range = ranges[i];
+    // Brings every page in, without SIGBUS when there are too few.
     const int error_number = take_step(MemoryStep::kPopulate, [&] {
-      return populate_range(range, fd, range.lo - base, plan.page_bytes);
+      if (!memory_hooks().without_populate) {
+        if (madvise(range.lo, plan.ranges[i].bytes, MADV_POPULATE_WRITE) == 0) return true;
+        if (errno != EINVAL) return false;
+      }
+      return populate_by_file(range, plan.ranges[i], fd, range.lo - base, plan.page_bytes, strict);
     });
     if (error_number == 0) continue;
     // EFAULT stands for "a touch would have been SIGBUS": no page to be had, as ENOSPC and ENOMEM.
@@ -171,8 +206,8 @@ Result<void> ArenaMemory::State::verify(const numa::Topology& topology, bool str
         return system_failure(name, error_number, "could not see on which node its pages lie",
                               todo);
       }
-      rte_log(RTE_LOG_WARNING, static_cast<unsigned>(nearpool_arena_logtype),
-              "arena '%s' could not see on which node its pages lie: %s\n", name.c_str(), todo);
+      NEARPOOL_LOG(WARNING, "arena '%s' could not see on which node its pages lie: %s",
+                   name.c_str(), todo);
       return {};
     }
     const std::size_t pages = planned.bytes / plan.page_bytes;
@@ -187,8 +222,7 @@ Result<void> ArenaMemory::State::verify(const numa::Topology& topology, bool str
                               ": reserve more on that node, or allow pages of other nodes "
                               "(lenient)");
     }
-    rte_log(RTE_LOG_WARNING, static_cast<unsigned>(nearpool_arena_logtype), "%s\n",
-            sentence.c_str());
+    NEARPOOL_LOG(WARNING, "%s", sentence.c_str());
   }
   return {};
 }

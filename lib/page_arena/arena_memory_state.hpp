@@ -46,7 +46,7 @@ struct ArenaMemory::State {
   Result<void> open();
   Result<void> map();
   Result<void> bind(const numa::Topology& topology, bool strict);
-  Result<void> populate(const numa::Topology& topology);
+  Result<void> populate(const numa::Topology& topology, bool strict);
   Result<void> verify(const numa::Topology& topology, bool strict);
   Result<void> find_iovas();
 

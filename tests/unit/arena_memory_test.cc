@@ -117,13 +117,22 @@ TEST_P(Pages, NobodyCanTakePagesAwayByTheFile) {
 TEST_P(Pages, OlderKernelsBringPagesInByTheFile) {
   arena_memory_without_populate(true);
   const Leftovers before = leftovers();
-  {
-    const ArenaMemory memory = mapped(two_node_request(), two_nodes());
-    for (std::size_t i = 0; i < memory.bytes(); i += page_bytes()) {
-      EXPECT_GE(node_of(memory.base() + i), 0);
+  int policy_before = -1;
+  ASSERT_EQ(get_mempolicy(&policy_before, nullptr, 0, nullptr, 0), 0);
+  for (const bool strict : {true, false}) {
+    MemoryRequest pages = two_node_request();
+    pages.strict = strict;
+    const ArenaMemory memory = mapped(pages, two_nodes());
+    for (const NodeRange& range : memory.ranges()) {
+      for (std::byte* page = range.lo; page < range.hi; page += page_bytes()) {
+        EXPECT_EQ(node_of(page), two_nodes().real_node(range.node));
+      }
     }
   }
   EXPECT_EQ(leftovers(), before);
+  int policy_after = -1;
+  ASSERT_EQ(get_mempolicy(&policy_after, nullptr, 0, nullptr, 0), 0);
+  EXPECT_EQ(policy_after, policy_before);
 }
 
 TEST_P(Pages, MovesLeaveNothingBehind) {
