@@ -46,6 +46,27 @@ uint8_t protocol_of(const PacketInfo& info) {
   return info.l4 == L4::kTcp ? kProtocolTcp : kProtocolUdp;
 }
 
+}  // namespace
+
+void ChecksumSum::add(const uint8_t* data, uint32_t length) {
+  if (length == 0) return;
+  if (odd_) {
+    // The first byte completes the word begun before; what follows is aligned again.
+    sum_ += static_cast<uint64_t>(*data) << 8;
+    ++data;
+    --length;
+    odd_ = false;
+  }
+  sum_ += sum_words(data, length);
+  odd_ = (length & 1) != 0;
+}
+
+uint16_t ChecksumSum::folded() const {
+  return swap16(fold(sum_));
+}
+
+namespace {
+
 // Pseudo header, L4 header and payload, including whatever the checksum field holds.
 uint16_t l4_sum(const Frame& frame) {
   const PacketInfo& info = frame.info;
@@ -75,27 +96,9 @@ uint16_t l4_sum(const Frame& frame) {
 
 }  // namespace
 
-void ChecksumSum::add(const uint8_t* data, uint32_t length) {
-  if (length == 0) return;
-  if (odd_) {
-    // The first byte completes the word begun before; what follows is aligned again.
-    sum_ += static_cast<uint64_t>(*data) << 8;
-    ++data;
-    --length;
-    odd_ = false;
-  }
-  sum_ += sum_words(data, length);
-  odd_ = (length & 1) != 0;
-}
-
-uint16_t ChecksumSum::folded() const {
-  return swap16(fold(sum_));
-}
-
-ChecksumStatus verify_checksums(const Frame& frame) {
+ChecksumStatus verify_ip_checksums(const Frame& frame) {
   const PacketInfo& info = frame.info;
   ChecksumStatus status;
-  if (info.l3 == L3::kNone) return status;
   const uint8_t* l3 = frame.head.data() + info.l3_offset;
   if (info.l3 == L3::kIpv4) {
     ChecksumSum sum;

@@ -26,9 +26,15 @@ struct ChecksumStatus {
   bool l4_ok = false;
 };
 
+// Of a frame that has IP.
+ChecksumStatus verify_ip_checksums(const Frame& frame);
+
 // What the device reports for a received frame. A UDP checksum of 0 over IPv4 means "none", and is
 // ok.
-ChecksumStatus verify_checksums(const Frame& frame);
+inline ChecksumStatus verify_checksums(const Frame& frame) {
+  if (frame.info.l3 == L3::kNone) return {};
+  return verify_ip_checksums(frame);
+}
 
 // Writes the checksums that a send work queue entry asks for into the frame's head. A layer that
 // the frame does not have is left alone.

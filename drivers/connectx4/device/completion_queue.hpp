@@ -68,7 +68,8 @@ class CompletionQueue {
   }
 
   // Makes the entry of next() visible. `last_word` holds its last 8 bytes with the owner bit clear;
-  // they are written after all others, since a reader looks at the owner first.
+  // they are written after all others, since a reader looks at the owner first. At once, frame by
+  // frame: showing the entries of a batch together was measured to be slower.
   void publish(CompletionEntry* entry, uint64_t last_word) {
     const uint32_t index = producer();
     if ((index & count_) != 0) last_word |= kOwnerBit;

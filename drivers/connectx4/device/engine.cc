@@ -41,6 +41,12 @@ double EngineTimes::nanoseconds_per_frame() const {
   return static_cast<double>(busy_ticks) * nanoseconds_per_tick / static_cast<double>(timed_frames);
 }
 
+double EngineTimes::best_nanoseconds_per_frame() const {
+  if (best_stretch_ticks == 0 || total_ticks == 0) return nanoseconds_per_frame();
+  return static_cast<double>(best_stretch_ticks) * static_cast<double>(total_nanoseconds) /
+         static_cast<double>(total_ticks) / static_cast<double>(kStretchFrames);
+}
+
 double EngineTimes::busy_share() const {
   return total_ticks == 0 ? 0 : static_cast<double>(busy_ticks) / static_cast<double>(total_ticks);
 }
@@ -138,6 +144,15 @@ void Engine::account(uint32_t frames, uint64_t begin) {
   if (ticks > kInterruptedTicks) return;
   times_.timed_frames += frames;
   times_.busy_ticks += ticks;
+  stretch_frames_ += frames;
+  stretch_ticks_ += ticks;
+  if (stretch_frames_ < EngineTimes::kStretchFrames) return;
+  // A round may end a few frames behind the stretch.
+  const uint64_t scaled = stretch_ticks_ * EngineTimes::kStretchFrames / stretch_frames_;
+  if (times_.best_stretch_ticks == 0 || scaled < times_.best_stretch_ticks) {
+    times_.best_stretch_ticks = scaled;
+  }
+  stretch_frames_ = stretch_ticks_ = 0;
 }
 
 }  // namespace nearpool::connectx4

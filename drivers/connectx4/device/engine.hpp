@@ -26,7 +26,14 @@ struct EngineTimes {
   uint64_t total_ticks = 0;   // since the first such round
   uint64_t total_nanoseconds = 0;
 
+  // Of the best stretch of kStretchFrames: what the device takes when nothing else disturbs the
+  // machine.
+  uint64_t best_stretch_ticks = 0;
+
+  static constexpr uint64_t kStretchFrames = 1 << 16;
+
   double nanoseconds_per_frame() const;
+  double best_nanoseconds_per_frame() const;
   double busy_share() const;
 };
 
@@ -64,6 +71,8 @@ class Engine {
   alignas(kCacheLine) std::atomic<uint32_t> pause_requests_{0};
   alignas(kCacheLine) std::vector<Port*> ports_;
   EngineTimes times_;
+  uint64_t stretch_frames_ = 0;
+  uint64_t stretch_ticks_ = 0;
   uint64_t first_ticks_ = 0;
   uint64_t first_nanoseconds_ = 0;
   bool stopping_ = false;

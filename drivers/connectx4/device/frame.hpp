@@ -40,7 +40,8 @@ struct alignas(kCacheLine) Frame {
   uint8_t wqe_units = 0;
   uint8_t checksum_request = 0;
   bool completion_wanted = false;
-  bool lost = false;  // the wire loses it: sent, but never to arrive
+  bool head_changed = false;  // the head has bytes that the segments do not have
+  bool lost = false;          // the wire loses it: sent, but never to arrive
 
   PacketInfo info;
 
@@ -122,6 +123,21 @@ class FrameReader {
   uint32_t next_;
   uint32_t offset_;
 };
+
+// Copies a whole frame to where it is to lie in one piece. Straight from the segments where that
+// gives the same: the head was only just written, piece by piece, and reading it back in other
+// pieces waits until all that was stored before it has reached the cache.
+inline void copy_frame(uint8_t* to, const Frame& frame) {
+  if (frame.head_changed) {
+    FrameReader(frame).read(to, frame.length);
+    return;
+  }
+  for (uint32_t i = 0; i < frame.segment_count; ++i) {
+    const Segment& segment = frame.segments[i];
+    copy_bytes(to, segment.data, segment.length);
+    to += segment.length;
+  }
+}
 
 struct FrameBatch {
   std::array<Frame, kBatchFrames> frames;

@@ -2,6 +2,7 @@
 #include "packet_info.hpp"
 
 #include "byte_order.hpp"
+#include "formats.hpp"
 
 namespace nearpool::connectx4 {
 namespace {
@@ -28,12 +29,14 @@ void parse_l4(const uint8_t* head, uint32_t length, uint32_t offset, uint32_t pa
   if (info.protocol == kProtocolTcp) {
     if (length < offset + kLeastTcpHeader || payload < kLeastTcpHeader) return;
     info.l4 = L4::kTcp;
+    info.header_type |= kTypeTcp;
   } else if (info.protocol == kProtocolUdp) {
     if (length < offset + kUdpHeader || payload < kUdpHeader) return;
     const uint32_t udp_length = load_be16(head + offset + 4);
     if (udp_length < kUdpHeader || udp_length > payload) return;
     payload = udp_length;
     info.l4 = L4::kUdp;
+    info.header_type |= kTypeUdp;
   } else {
     return;
   }
@@ -51,8 +54,10 @@ void parse_ipv4(const uint8_t* head, uint32_t length, uint32_t frame_length, uin
     return;
   }
   info.l3 = L3::kIpv4;
+  info.header_type = kTypeIpv4;
   info.l3_offset = static_cast<uint16_t>(offset);
   info.fragment = (load_be16(head + offset + 6) & kFragmentBits) != 0;
+  if (info.fragment) info.header_type |= kTypeFragment;
   info.protocol = head[offset + 9];
   parse_l4(head, length, offset + header, total - header, info);
 }
@@ -63,10 +68,12 @@ void parse_ipv6(const uint8_t* head, uint32_t length, uint32_t frame_length, uin
   const uint32_t payload = load_be16(head + offset + 4);
   if (offset + kIpv6Header + payload > frame_length) return;
   info.l3 = L3::kIpv6;
+  info.header_type = kTypeIpv6;
   info.l3_offset = static_cast<uint16_t>(offset);
   info.protocol = head[offset + 6];
   if (info.protocol == kFragmentHeader && length >= offset + kIpv6Header + kFragmentHeaderSize) {
     info.fragment = true;
+    info.header_type |= kTypeFragment;
     info.protocol = head[offset + kIpv6Header];
     return;
   }

@@ -19,6 +19,7 @@ struct PacketInfo {
   L4 l4 = L4::kNone;
   bool fragment = false;
   uint8_t protocol = 0;
+  uint8_t header_type = 0;  // of the layers found, as a completion entry has it
   uint16_t l3_offset = 0;
   uint16_t l4_offset = 0;
   uint32_t l4_length = 0;  // header and payload as the IP header has it

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cinttypes>
 
-#include "checksum.hpp"
 #include "log.hpp"
 #include "port.hpp"
 
@@ -44,31 +43,25 @@ class DeliveredBytes {
   uint32_t addresses_left_;
 };
 
-uint8_t header_type(const PacketInfo& info) {
-  uint8_t type = 0;
-  if (info.l3 == L3::kIpv4) type |= kTypeIpv4;
-  if (info.l3 == L3::kIpv6) type |= kTypeIpv6;
-  if (info.l4 == L4::kTcp) type |= kTypeTcp;
-  if (info.l4 == L4::kUdp) type |= kTypeUdp;
-  if (info.fragment) type |= kTypeFragment;
-  return type;
-}
-
 }  // namespace
 
 void ReceiveQueue::prefetch_slot() {
   if (state_ != State::kReady || striding_.log_count != 0) return;
   const uint16_t index = static_cast<uint16_t>(consumer_ + prefetched_);
   const uint8_t* slot = entry(index);
-  // Entries are read in order, and several share a line: the line two ahead is due next.
-  prefetch(entry(static_cast<uint16_t>(index + (2 * kCacheLine >> log_entry_size_))));
+  // Entries are read in order. Those of the next batch, but not what the program may be writing
+  // now.
+  constexpr uint16_t kAhead = kBatchFrames;
+  if (static_cast<uint16_t>(posted_seen_ - index) > kAhead) {
+    prefetch(entry(static_cast<uint16_t>(index + kAhead)));
+  }
   // Only a hint: if nothing is posted there, it is the address of an old buffer, and unused.
   prefetch_for_write(reinterpret_cast<const void*>(load_be64(slot + kDataAddress)));
   completions_->prefetch_ahead(prefetched_);
   ++prefetched_;
 }
 
-Delivery ReceiveQueue::deliver(const Frame& frame, uint64_t timestamp) {
+Delivery ReceiveQueue::deliver_carefully(const Frame& frame, uint64_t timestamp) {
   if (state_ != State::kReady) [[unlikely]]
     return Delivery::kNotReady;
   if (faults_.active()) [[unlikely]] {
@@ -130,7 +123,8 @@ Delivery ReceiveQueue::deliver_strides(const Frame& frame, uint32_t skipped, uin
     return Delivery::kDone;
   }
   const bool close = stride_ + needed > stride_count;
-  if (posted() < (close ? 2 : 1) || !completions_->has_room(close ? 2 : 1)) {
+  const uint16_t entries = close ? 2 : 1;
+  if (posted(entries) < entries || !completions_->has_room(entries)) {
     return Delivery::kNoBuffer;
   }
   if (close) close_strides(timestamp);
@@ -185,34 +179,11 @@ uint8_t* ReceiveQueue::checked(const uint8_t* segment, uint32_t offset, uint32_t
   return nullptr;
 }
 
-void ReceiveQueue::complete(const Frame& frame, uint32_t byte_count, uint16_t counter,
-                            uint16_t wqe_id, bool stripped, uint64_t timestamp) {
-  const PacketInfo& info = frame.info;
-  const ChecksumStatus checksums = verify_checksums(frame);
-  const auto ok =
-      static_cast<uint8_t>(kL2Ok | (checksums.l3_ok ? kL3Ok : 0) | (checksums.l4_ok ? kL4Ok : 0));
-  const auto type = static_cast<uint8_t>(header_type(info) | (stripped ? kVlanStripped : 0));
-  CompletionEntry* entry = completions_->next();
-  // Whole words, so that the line is filled by a few stores: field by field takes three times as
-  // many.
-  auto* words = reinterpret_cast<uint64_t*>(entry);
-  words[0] = static_cast<uint64_t>(swap16(wqe_id)) << 16;
-  words[1] = static_cast<uint64_t>(swap32(frame.hash)) << 32;
-  words[2] = frame.hash_type;
-  words[3] = static_cast<uint64_t>(ok) << 32 | static_cast<uint64_t>(type) << 40 |
-             static_cast<uint64_t>(stripped ? swap16(info.vlan_tag) : 0) << 48;
-  words[4] = 0;
-  words[5] = static_cast<uint64_t>(swap32(byte_count)) << 32;
-  words[6] = swap64(timestamp);
-  completions_->publish(
-      entry, CompletionQueue::last_word(frame.flow_tag, counter, CompletionOpcode::kReceive));
-}
-
 void ReceiveQueue::fail(Syndrome syndrome) {
   completions_->push_error(CompletionOpcode::kReceiveError, syndrome, 0, consumer_);
   ++consumer_;
   stride_ = 0;
-  state_ = State::kError;
+  set_state(State::kError);
   handle_.verbs.state = IBV_WQS_ERR;
   port_->counters().rx_wqe_errors.add(1);
   begin_flush();
@@ -297,30 +268,37 @@ ReceiveQueue::~ReceiveQueue() {
   port_->memory().release_doorbell(doorbell_);
 }
 
+void ReceiveQueue::set_state(State state) {
+  state_ = state;
+  plain_ = state == State::kReady && !faults_.active() && !strip_vlan_ && striding_.log_count == 0;
+}
+
 int ReceiveQueue::modify(const ibv_wq_attr& attributes) {
   if ((attributes.attr_mask & IBV_WQ_ATTR_FLAGS) != 0) {
     constexpr auto kKnown = static_cast<uint32_t>(IBV_WQ_FLAGS_CVLAN_STRIPPING);
     if ((attributes.flags_mask & ~kKnown) != 0) return EOPNOTSUPP;
     if ((attributes.flags_mask & kKnown) != 0) strip_vlan_ = (attributes.flags & kKnown) != 0;
+    set_state(state_);
   }
   if ((attributes.attr_mask & IBV_WQ_ATTR_STATE) == 0) return 0;
   switch (attributes.wq_state) {
     case IBV_WQS_RESET:
-      state_ = State::kReset;
+      set_state(State::kReset);
       break;
     case IBV_WQS_RDY:
       if (state_ != State::kReset) return EINVAL;
       // From here on the program counts its entries from 0.
       doorbell_[kReceiveDoorbell] = 0;
       consumer_ = 0;
+      posted_seen_ = 0;
       stride_ = 0;
       prefetched_ = 0;
       flushing_ = false;
       port_->remove_failed_queue(this);
-      state_ = State::kReady;
+      set_state(State::kReady);
       break;
     case IBV_WQS_ERR:
-      state_ = State::kError;
+      set_state(State::kError);
       if (!flushing_) begin_flush();
       break;
     default:

@@ -72,6 +72,7 @@ EntryStatus read_send_entry(const SendRing& ring, uint16_t index, Frame& frame, 
   frame.wqe_units = entry_units(ring, index);
   frame.completion_wanted = entry_wants_completion(ring, index);
   frame.lost = false;
+  frame.head_changed = false;
 
   const uint8_t opcode = entry[kSendOpcode + 3];
   if (opcode == kOpcodeNop) return EntryStatus::kNop;

@@ -25,6 +25,7 @@ uint16_t distance(uint16_t from, uint16_t to) {
 void pad_to_least(Frame& frame) {
   if (frame.length >= kLeastWireFrame) return;
   std::memset(frame.head.data() + frame.length, 0, kLeastWireFrame - frame.length);
+  frame.head_changed = true;
   frame.length = kLeastWireFrame;
   frame.head_length = kLeastWireFrame;
 }
@@ -42,6 +43,7 @@ uint32_t SendQueue::poll(FrameBatch& batch) {
   if (stalled_until_ != 0 && stalled()) return 0;
 
   const EntryStatus status = read_batch(batch, end);
+  prefetch_next(batch, end);
   for (uint32_t i = 0; i < batch.count; ++i) {
     Frame& frame = batch.frames[i];
     if (frame.lost) continue;
@@ -49,6 +51,7 @@ uint32_t SendQueue::poll(FrameBatch& batch) {
     pad_to_least(frame);
     frame.info = parse_packet(frame.head.data(), frame.head_length, frame.length);
     if ((frame.checksum_request & (kChecksumL3 | kChecksumL4)) != 0) {
+      frame.head_changed = true;
       fill_checksums(frame, (frame.checksum_request & kChecksumL3) != 0,
                      (frame.checksum_request & kChecksumL4) != 0);
     }
@@ -64,6 +67,16 @@ uint32_t SendQueue::poll(FrameBatch& batch) {
     if (status == EntryStatus::kProtection) fail(Syndrome::kLocalProtection);
   }
   return sent;
+}
+
+// The first entries of the next batch, if they are posted already.
+void SendQueue::prefetch_next(const FrameBatch& batch, uint16_t end) const {
+  if (batch.count != kBatchFrames) return;
+  const Frame& last = batch.frames[kBatchFrames - 1];
+  const auto next = static_cast<uint16_t>(last.wqe_index + last.wqe_units);
+  const uint32_t ahead = std::min<uint32_t>(distance(next, end), kPrefetchDistance);
+  for (uint32_t i = 0; i < ahead; ++i)
+    prefetch(ring_.unit(static_cast<uint16_t>(next + i)));
 }
 
 // Reads entries until the batch is full, nothing is left, no completion could be written, or one is

@@ -52,6 +52,7 @@ class SendQueue {
         std::atomic_ref<uint32_t>(doorbell_[kSendDoorbell]).load(std::memory_order_acquire)));
   }
   EntryStatus read_batch(FrameBatch& batch, uint16_t end);
+  void prefetch_next(const FrameBatch& batch, uint16_t end) const;
   EntryStatus read_entry(FrameBatch& batch, uint16_t index, Segment* segments);
   void complete(const Frame& frame);
   void fail(Syndrome syndrome);

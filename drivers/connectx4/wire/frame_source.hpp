@@ -14,6 +14,7 @@ inline void add_whole_frame(FrameBatch& batch, const uint8_t* data, uint32_t len
   frame.segment_count = 1;
   frame.length = length;
   frame.lost = false;
+  frame.head_changed = false;
   frame.gather_head();
   frame.info = parse_packet(frame.head.data(), frame.head_length, length);
   ++batch.count;
