@@ -128,7 +128,7 @@ TEST_F(Steering, PriorityThenAge) {
   EXPECT_EQ(classify({}), Verdict::kQueue);
   table_.remove(&all);
   EXPECT_EQ(classify({}), Verdict::kDrop);
-  EXPECT_EQ(table_.size(), 1u);
+  EXPECT_EQ(table_.rules().size(), 1u);
 }
 
 TEST_F(Steering, TagHashAndQueueAreSet) {

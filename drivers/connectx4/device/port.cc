@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 
@@ -12,6 +13,7 @@
 #include "completion_queue.hpp"
 #include "log.hpp"
 #include "receive_queue.hpp"
+#include "rss_queue.hpp"
 #include "send_queue.hpp"
 #include "verbs_context.hpp"
 
@@ -197,6 +199,12 @@ uint32_t Port::receive(FrameBatch& batch, uint32_t first, uint32_t count) {
     out_of_buffer_file_.publish(counters_.rx_out_of_buffer.value());
   }
   return taken;
+}
+
+bool Port::listens() const {
+  return std::any_of(steering_.rules().begin(), steering_.rules().end(), [](const auto* rule) {
+    return rule->verdict == Verdict::kQueue && rule->target->table()->queues.front()->ready();
+  });
 }
 
 void Port::flush_failed_queues() {

@@ -52,6 +52,8 @@ class Port {
   // taken, which is less than `count` only on a lossless port without buffers.
   uint32_t receive(FrameBatch& batch, uint32_t first, uint32_t count);
 
+  // Whether a rule leads to a queue that is ready. Any device thread.
+  bool listens() const;
   // Goes on with the errors of failed receive queues. The thread that delivers to the port.
   void flush_failed_queues();
   void add_failed_queue(ReceiveQueue* queue) { failed_queues_.push_back(queue); }

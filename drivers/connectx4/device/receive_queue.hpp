@@ -78,6 +78,8 @@ class ReceiveQueue {
   uint32_t entry_count() const { return entry_count_; }
   uint32_t entry_size() const { return 1u << log_entry_size_; }
 
+  bool ready() const { return state_ == State::kReady; }
+
   std::atomic<uint32_t> users{0};  // indirection tables
 
  private:

@@ -78,7 +78,7 @@ class SteeringTable {
   // Sets the frame's queue, hash and flow tag. Of rules of one priority the oldest wins.
   Verdict classify(Frame& frame) const;
 
-  size_t size() const { return rules_.size(); }
+  const std::vector<SteeringRule*>& rules() const { return rules_; }
 
  private:
   struct Term {

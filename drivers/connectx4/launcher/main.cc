@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // connectx4: runs a command on software ConnectX-4 ports.
+#include <sched.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -38,6 +43,7 @@ struct Options {
   bool multi_packet = false;
   uint64_t seed = 1;
   int verbosity = 0;
+  bool own_network = false;
   int join = -1;
   std::vector<std::string> command;
 };
@@ -169,12 +175,23 @@ void define(CLI::App& app, Options& options) {
   app.add_option("--seed", options.seed, "Of everything random")->capture_default_str();
   app.add_option("--report", options.report, "File to which the device's own times are appended");
   app.add_flag("-v,--verbose", options.verbosity, "Say what the device does; twice: everything");
+  app.add_flag("--netns", options.own_network,
+               "Make the control netdevs in a network namespace of the run's own");
   app.add_option(
       "--join", options.join,
       "Run the command on the ports of the run with this number, as a secondary process does");
-  app.add_option("command", options.command, "Command and its arguments");
-  app.positionals_at_end();
-  app.prefix_command();
+}
+
+// Where the command begins: behind "--", or at the first word that belongs to no option.
+int command_start(const CLI::App& app, int argc, char** argv) {
+  int at = 1;
+  for (; at < argc; ++at) {
+    const std::string word = argv[at];
+    if (word == "--" || word.empty() || word.front() != '-') return at;
+    const CLI::Option* option = app.get_option_no_throw(word);
+    if (option != nullptr && option->get_items_expected_max() > 0) ++at;  // its value
+  }
+  return at;
 }
 
 int fail(const std::string& error, int status) {
@@ -200,6 +217,11 @@ int run(const Options& options) {
   std::vector<int> nodes;
   const ConfigLines lines = config_lines(options);
   if (!check(lines, error) || !check_nodes(options, nodes, error)) return fail(error, kUsageError);
+  if (options.own_network && unshare(CLONE_NEWNET) != 0) {
+    return fail(std::string("--netns: cannot make a network namespace: ") + std::strerror(errno) +
+                    " (needs CAP_SYS_ADMIN: run as root, or all of it under unshare -Urn)",
+                kStartError);
+  }
   hold_signals();
   RunDirectory directory;
   ChildResult result;
@@ -220,10 +242,10 @@ int main(int argc, char** argv) {
       "connectx4 [OPTIONS] [--] COMMAND [ARGUMENTS]"};
   Options options;
   define(app, options);
-  CLI11_PARSE(app, argc, argv);
-  if (options.command.empty()) options.command = app.remaining();
-  if (!options.command.empty() && options.command.front() == "--") {
-    options.command.erase(options.command.begin());
+  const int start = command_start(app, argc, argv);
+  CLI11_PARSE(app, std::min(start, argc), argv);
+  for (int at = start; at < argc; ++at) {
+    if (at != start || std::string(argv[at]) != "--") options.command.emplace_back(argv[at]);
   }
   if (options.command.empty()) return fail("name a command to run: see --help", kUsageError);
   return run(options);

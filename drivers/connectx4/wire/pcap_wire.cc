@@ -35,10 +35,22 @@ uint32_t PcapWire::transmit(FrameBatch& batch, uint32_t count) {
   return count;
 }
 
+bool PcapWire::may_play() {
+  constexpr uint64_t kSettling = 200 * kNanosecondsPerMillisecond;
+  if (next_ != 0 || played_ != 0) return true;
+  if (!port_.listens()) {
+    listening_since_ = 0;
+    return false;
+  }
+  const uint64_t now = now_nanoseconds();
+  if (listening_since_ == 0) listening_since_ = now;
+  return now - listening_since_ >= kSettling;
+}
+
 uint32_t PcapWire::poll(FrameBatch& batch) {
   port_.flush_failed_queues();
   if (input_.frames.empty() || (spec_.repeat != 0 && played_ == spec_.repeat)) return 0;
-  if (port_.steering().size() == 0) return 0;  // nobody listens yet
+  if (!may_play()) return 0;
   batch.count = 0;
   size_t next = next_;
   while (batch.count < kBatchFrames && next < input_.frames.size()) {

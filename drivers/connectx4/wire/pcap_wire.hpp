@@ -16,7 +16,8 @@ class PcapWire : public Wire {
   ~PcapWire() override;
 
   uint32_t transmit(FrameBatch& batch, uint32_t count) override;
-  // Plays the file as fast as the port takes it, once a receive queue is steered to.
+  // Plays the file as fast as the port takes it, once the port has been listening for a while: a
+  // program that starts makes its rules one by one.
   uint32_t poll(FrameBatch& batch) override;
 
  private:
@@ -26,7 +27,10 @@ class PcapWire : public Wire {
   WireSpec spec_;
   PcapFrames input_;
   PcapWriter output_;
+  bool may_play();
+
   size_t next_ = 0;
+  uint64_t listening_since_ = 0;  // nanoseconds; 0: not yet
   uint64_t played_ = 0;
 };
 

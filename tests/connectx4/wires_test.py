@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""testpmd, unmodified, on each kind of wire."""
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import rig  # noqa: E402
+import tap  # noqa: E402
+
+if os.geteuid() != 0:
+    tap.skip("the wires", "need root for tap interfaces")
+    sys.exit(tap.done())
+
+
+def received(program, port=0):
+    program.output = ""
+    match = program.ask(f"show port stats {port}", r"RX-packets: (\d+)")
+    return int(match.group(1)) if match else -1
+
+
+def sent(program, port):
+    program.output = ""
+    match = program.ask(f"show port xstats {port}", r"tx_phy_packets: (\d+)")
+    return int(match.group(1)) if match else -1
+
+
+def write_capture(path, frames):
+    with open(path, "wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
+        for number, frame in enumerate(frames):
+            file.write(struct.pack("<IIII", number, 0, len(frame), len(frame)) + frame)
+
+
+def read_capture(path):
+    data = Path(path).read_bytes()
+    frames, at = [], 24
+    while at + 16 <= len(data):
+        length = struct.unpack_from("<I", data, at + 8)[0]
+        frames.append(data[at + 16:at + 16 + length])
+        at += 16 + length
+    return frames
+
+
+# Three echo requests of 1400 bytes, in as few words as a command line takes.
+PING = """
+import socket, struct
+def checksum(data):
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total = (total & 0xffff) + (total >> 16)
+    return ~(total + (total >> 16)) & 0xffff
+raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+raw.settimeout(20)
+answers = 0
+for number in range(3):
+    payload = bytes(range(200)) * 7
+    head = struct.pack("!BBHHH", 8, 0, 0, 99, number)
+    head = struct.pack("!BBHHH", 8, 0, checksum(head + payload), 99, number)
+    raw.sendto(head + payload, ("192.0.2.2", 0))
+    reply = raw.recv(2000)[20:]
+    answers += reply[0] == 0 and reply[4:] == (head + payload)[4:]
+print(answers, "answers")
+"""
+
+# peer: two ports send each other what they get.
+program = rig.testpmd(["--ports", "2", "--lossless", "on"], ["--forward-mode=io"])
+program.send("start tx_first 1")
+tap.check("peer: frames go round", rig.wait_until(lambda: received(program) > 10000), program.output)
+program.send("stop")
+tap.check("peer: it ends well", program.finish("quit") == 0, program.output[-2000:])
+
+# loop: a port hears itself.
+program = rig.testpmd(["--ports", "1", "--wire", "loop", "--lossless", "on"],
+                      ["--forward-mode=io", "--port-topology=loop"])
+program.send("start tx_first 1")
+tap.check("loop: frames go round", rig.wait_until(lambda: received(program) > 10000), program.output)
+program.send("stop")
+tap.check("loop: it ends well", program.finish("quit") == 0, program.output[-2000:])
+
+# tap: the kernel at the other end.
+program = rig.testpmd(["--ports", "1", "--wire", "tap"],
+                      ["--forward-mode=icmpecho", "--port-topology=loop"])
+program.send("start")
+program.expect("icmpecho packet forwarding")
+ping = subprocess.run(
+    ["nsenter", "-t", str(program.process.pid), "-n", "sh", "-c",
+     f"ip addr add 192.0.2.1/24 dev cx0p0 && exec {sys.executable} -c '{PING}'"],
+    text=True, capture_output=True, timeout=rig.DEADLINE, check=False)
+tap.check("tap: echo requests through the netdev are answered", ping.stdout.strip() == "3 answers",
+          ping.stdout + ping.stderr + program.output[-1000:])
+program.send("stop")
+tap.check("tap: it ends well", program.finish("quit") == 0, program.output[-2000:])
+
+# pcap: what one file holds arrives in the other.
+frames = [bytes([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5]) +
+          bytes((number * 7 + at) & 0xff for at in range(46 + number * 13 % 1400))
+          for number in range(500)]
+write_capture(rig.WORK / "in.pcap", frames)
+program = rig.testpmd(["--ports", "2", "--lossless", "on",
+                       "--wire", f"0=pcap:in={rig.WORK}/in.pcap:repeat=3",
+                       "--wire", f"1=pcap:out={rig.WORK}/out.pcap"], ["--forward-mode=io"])
+program.send("start")
+tap.check("pcap: all frames are read", rig.wait_until(lambda: received(program) == 1500),
+          program.output[-2000:])
+rig.wait_until(lambda: sent(program, 1) == 1500)
+program.send("stop")
+tap.check("pcap: it ends well", program.finish("quit") == 0, program.output[-2000:])
+tap.check("pcap: and written, byte for byte and in order",
+          read_capture(rig.WORK / "out.pcap") == frames * 3)
+result = rig.run(["--ports", "1", "--wire", "pcap:in=/no/such.pcap"],
+                 ["dpdk-testpmd", "-l", "0", "--in-memory", "-m", "64", "--no-telemetry",
+                  "--file-prefix=cx4_nofile", "--", "--auto-start"])
+tap.check("pcap: a file that is not there is named", "cannot read the pcap file /no/such.pcap" in
+          result.stderr, result.stderr[-2000:])
+
+# shm: two processes, each on a genuine driver.
+options = ["--ports", "1", "--wire", "shm:test", "--lossless", "on"]
+sender = rig.testpmd(options, ["--forward-mode=txonly"])
+receiver = rig.testpmd(options, ["--forward-mode=rxonly"])
+receiver.send("start")
+receiver.expect("rxonly packet forwarding")
+sender.send("start")
+tap.check("shm: one process receives what the other sends",
+          rig.wait_until(lambda: received(receiver) > 10000), receiver.output[-2000:])
+third = rig.run(options, ["dpdk-testpmd", "-l", "0", "--in-memory", "-m", "64", "--no-telemetry",
+                          "--file-prefix=cx4_third", "--", "--auto-start"])
+tap.check("shm: a third is told that both ends are taken", "both ends are taken" in third.stderr,
+          third.stderr[-2000:])
+receiver.process.kill()
+receiver.process.wait()
+sender.send("stop")
+tap.check("shm: the sender survives its receiver", sender.finish("quit") == 0, sender.output[-2000:])
+rig.run(["--ports", "1"], ["true"])
+left = [path.name for path in (rig.BASE / "wires").glob("*")]
+tap.check("shm: nothing of the wire is left", not left, left)
+
+# A worse wire than a perfect one.
+program = rig.testpmd(["--ports", "2", "--rate", "0=200kpps"], ["--forward-mode=txonly"])
+program.send("start")
+rig.wait_until(lambda: sent(program, 0) > 1000)
+rates = []
+for _ in range(3):  # the first answer covers the time since the port was started
+    program.output = ""
+    match = program.ask("show port stats 0", r"Tx-pps:\s+(\d+)")
+    rates.append(int(match.group(1)) if match else 0)
+    rig.wait_until(lambda: False, 0.5)
+rate = rates[-1]
+tap.check("rate: not above what was asked for", 0 < rate < 220000, rate)
+program.send("stop")
+program.finish("quit")
+sys.exit(tap.done())
