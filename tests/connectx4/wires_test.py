@@ -102,15 +102,18 @@ frames = [bytes([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5]) +
 write_capture(rig.WORK / "in.pcap", frames)
 program = rig.testpmd(["--ports", "2", "--lossless", "on",
                        "--wire", f"0=pcap:in={rig.WORK}/in.pcap:repeat=3",
-                       "--wire", f"1=pcap:out={rig.WORK}/out.pcap"], ["--forward-mode=io"])
+                       "--wire", f"1=pcap:out={rig.WORK}/out.pcap"],
+                      ["--forward-mode=io", "--txd=2048"])  # room for all: testpmd drops what does not fit
 program.send("start")
 tap.check("pcap: all frames are read", rig.wait_until(lambda: received(program) == 1500),
           program.output[-2000:])
 rig.wait_until(lambda: sent(program, 1) == 1500)
 program.send("stop")
 tap.check("pcap: it ends well", program.finish("quit") == 0, program.output[-2000:])
+written = read_capture(rig.WORK / "out.pcap")
+different = [number for number, pair in enumerate(zip(written, frames * 3)) if pair[0] != pair[1]]
 tap.check("pcap: and written, byte for byte and in order",
-          read_capture(rig.WORK / "out.pcap") == frames * 3)
+          len(written) == 1500 and not different, f"{len(written)} written, different: {different[:20]}")
 result = rig.run(["--ports", "1", "--wire", "pcap:in=/no/such.pcap"],
                  ["dpdk-testpmd", "-l", "0", "--in-memory", "-m", "64", "--no-telemetry",
                   "--file-prefix=cx4_nofile", "--", "--auto-start"])
