@@ -55,7 +55,7 @@ program.expect("ready")
 program.process.send_signal(signal.SIGUSR1)
 tap.check("a signal to the launcher reaches the program",
           program.finish() == 9 and "one" in program.output, program.output)
-program = rig.Program(["--ports", "1"], ["sh", "-c", "echo ready; sleep 600"])
+program = rig.Program(["--ports", "1"], ["sh", "-c", "echo ready; exec sleep 600"])
 program.expect("ready")
 program.process.send_signal(signal.SIGTERM)
 tap.check("SIGTERM ends both", program.finish() == -signal.SIGTERM, program.output)
