@@ -37,15 +37,15 @@ struct AddressRange {
   bool holds_all(void* const* pages, unsigned n) const {
     uintptr_t outside = 0;
     for (unsigned i = 0; i < n; ++i)
-      outside |= misses(reinterpret_cast<uintptr_t>(pages[i]));
+      outside |= misses(pages[i]);
     return static_cast<intptr_t>(outside) >= 0;
   }
-  bool holds(const void* page) const {
-    return static_cast<intptr_t>(misses(reinterpret_cast<uintptr_t>(page))) >= 0;
+  bool holds(const void* page) const { return static_cast<intptr_t>(misses(page)) >= 0; }
+  // The highest bit of this says that the page is outside; OR it over many to ask for all.
+  uintptr_t misses(const void* page) const {
+    const auto address = reinterpret_cast<uintptr_t>(page);
+    return (address - lo) | (hi - 1 - address);
   }
-
- private:
-  uintptr_t misses(uintptr_t address) const { return (address - lo) | (hi - 1 - address); }
 };
 
 // What is known of a page, kept outside of it: pages are handed to devices and programs.

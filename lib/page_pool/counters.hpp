@@ -48,12 +48,17 @@ class Counters {
   // Relaxed: counters order nothing, and readers sum them while they move.
   void add(unsigned lcore, Counter counter, uint64_t n) {
     if (lcore < RTE_MAX_LCORE) {
-      std::atomic<uint64_t>& value = blocks_[lcore].values[static_cast<std::size_t>(counter)];
-      value.store(value.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+      add_own(lcore, counter, n);
     } else {
       blocks_[RTE_MAX_LCORE].values[static_cast<std::size_t>(counter)].fetch_add(
           n, std::memory_order_relaxed);
     }
+  }
+
+  // The same, of a caller that has a lcore id.
+  void add_own(unsigned lcore, Counter counter, uint64_t n) {
+    std::atomic<uint64_t>& value = blocks_[lcore].values[static_cast<std::size_t>(counter)];
+    value.store(value.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
 
   uint64_t sum(Counter counter) const {

@@ -81,7 +81,13 @@ inline bool is_own_table(const rte_mempool_cache* cache, void* const* table) {
 }
 
 inline void push(rte_mempool_cache* cache, void* const* pages, uint32_t n) {
-  std::memcpy(&cache->objs[cache->len], pages, n * sizeof(void*));
+  void** top = &cache->objs[cache->len];
+  // Single returns are as frequent as bulks: no call for them.
+  if (n == 1) {
+    *top = *pages;
+  } else {
+    std::memcpy(top, pages, n * sizeof(void*));
+  }
   cache->len += n;
 }
 

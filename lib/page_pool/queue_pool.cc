@@ -57,15 +57,20 @@ int QueuePool::dequeue(void** pages, unsigned n) {
   return 0;
 }
 
-// Makes the top n pages of the stash fit to be handed out: the ring first, which has the warmest,
-// then the stash, then the arena. Needs the claim.
+// Makes the top n pages of the stash fit to be handed out: from the ring, then the stash, then the
+// arena. Needs the claim.
 bool QueuePool::fill_stash(uint32_t n, unsigned lcore, bool refill) {
-  if (drain_ring(std::max(n, kDrain), lcore) != 0) {
+  uint32_t drained = drain_ring(ripe_pages(n), lcore);
+  uint32_t ready = settle(n, kPagesPerTick, lcore);
+  if (unlikely(ready < n && !may_grow(n - ready))) {
+    drained += drain_ring(std::max(n, kDrain), lcore);
+    ready = settle(n, kPagesPerTick, lcore);
+  }
+  if (drained != 0) {
     counters_.add(lcore, Counter::kAllocRefill, 1);
   } else if (stash_length_.load(std::memory_order_relaxed) == 0) {
     counters_.add(lcore, Counter::kAllocEmpty, 1);
   }
-  uint32_t ready = settle(n, kPagesPerTick, lcore);
   if (likely(ready >= n)) return true;
 
   // A refill that cannot be had in full is not begun: the caller comes again for what it needs.
@@ -77,6 +82,23 @@ bool QueuePool::fill_stash(uint32_t n, unsigned lcore, bool refill) {
   // again.
   while (drain_ring(kDrain, lcore) != 0) {}
   return pull(n, settle(n, UINT32_MAX, lcore), lcore, limits);
+}
+
+// How many pages of the ring to drain for a take of n. The last to come back are left to rest: they
+// are in the caches of the lcore that returned them, which is writing to that part of the ring, and
+// taking them from under its hands costs both lcores more than older pages do.
+uint32_t QueuePool::ripe_pages(uint32_t n) const {
+  const uint32_t most = std::max(n, kDrain);
+  if (resting_ == 0 || strict()) return most;
+  const uint32_t held = ringed();
+  return held <= resting_ ? 0 : std::min(most, held - resting_);
+}
+
+// Whether the pool may own n pages more without anyone missing them.
+bool QueuePool::may_grow(uint32_t n) const {
+  const FreeList& home = *home_.load(std::memory_order_relaxed);
+  return resting_ != 0 && !home.asking() && home.free_pages() >= home.watermarks().low + n &&
+         owned_.load(std::memory_order_relaxed) + n <= quota_.load(std::memory_order_relaxed);
 }
 
 // Takes what is missing of n when `ready` are good from the arena onto the stash, or nothing. Needs
@@ -122,10 +144,10 @@ uint32_t QueuePool::drain_ring(uint32_t most, unsigned lcore) {
 uint32_t QueuePool::settle(uint32_t wanted, uint32_t budget, unsigned lcore) {
   uint32_t length = stash_length_.load(std::memory_order_relaxed);
   if (likely(!strict())) return length;
-  unchecked_ = std::min(unchecked_, length);
-  while (unchecked_ != 0 && length - unchecked_ < wanted && budget != 0) {
-    const uint32_t n = std::min({unchecked_, budget, kChunk});
-    const uint32_t bottom = unchecked_ - n;
+  uint32_t unseen = std::min(unchecked(), length);
+  while (unseen != 0 && length - unseen < wanted && budget != 0) {
+    const uint32_t n = std::min({unseen, budget, kChunk});
+    const uint32_t bottom = unseen - n;
     budget -= n;
     // Close the gap with pages from the top, which keeps the move short.
     void* pages[kChunk];
@@ -136,15 +158,16 @@ uint32_t QueuePool::settle(uint32_t wanted, uint32_t budget, unsigned lcore) {
           std::memcpy(stash_ + place, kept, count * sizeof(void*));
           place += count;
         });
-    const uint32_t moved = std::min(refused, length - unchecked_);
+    const uint32_t moved = std::min(refused, length - unseen);
     std::memmove(stash_ + place, stash_ + (length - moved), moved * sizeof(void*));
     length -= refused;
-    unchecked_ = bottom;
+    unseen = bottom;
     stash_length_.store(length, std::memory_order_relaxed);
     counters_.add(lcore, Counter::kAllocWaive, refused);
     counters_.add(lcore, Counter::kFlushed, n);
   }
-  return length - unchecked_;
+  set_unchecked(unseen);
+  return length - unseen;
 }
 
 // Another thread is at the stash: take from the arena, past it.
@@ -213,15 +236,45 @@ void QueuePool::adopt(void* const* pages, uint32_t n) {
 
 // ---- returning --------------------------------------------------------------------------------
 
+// The keep rule and the way into the cache in one pass, for a bulk of which nothing is to be
+// refused and that fits. Returns false, and has kept nothing, if it is not one.
+inline bool QueuePool::keep_if_all_local(void* const* pages, uint32_t n, rte_mempool_cache* cache) {
+  const uint32_t held = cache->len;
+  if (unlikely(held + n > lcore_cache::room(cache->size) ||
+               lcore_cache::is_own_table(cache, pages) ||
+               owned_.load(std::memory_order_relaxed) > quota_.load(std::memory_order_relaxed) ||
+               owned_pressure_.load(std::memory_order_relaxed) != 0)) {
+    return false;
+  }
+  const AddressRange& local = arena_->range_of(nid());
+  void** top = &cache->objs[held];
+  if (n == 1) {
+    if (unlikely(!local.holds(*pages))) return false;
+    *top = *pages;
+  } else if (unlikely(!checked_copy_(top, pages, n, local))) {
+    return false;
+  }
+  cache->len = held + n;
+  return true;
+}
+
 void QueuePool::enqueue(void* const* pages, unsigned n) {
+  const unsigned lcore = rte_lcore_id();
+  const bool consumes = lcore == consumer_.load(std::memory_order_relaxed);
+  // Strict, and each put is a call: the shortest way for what is most often to be done.
+  if (consumes && strict() && strict_caches_ != nullptr &&
+      keep_if_all_local(pages, n, &strict_caches_[lcore])) {
+    counters_.add_own(lcore, n == 1 ? Counter::kReturnsSingle : Counter::kReturnsBulk, 1);
+    counters_.add_own(lcore, Counter::kRecycleCached, n);
+    return;
+  }
   if (unlikely(hardened_)) {
     enqueue_hardened(pages, n);
     return;
   }
-  const unsigned lcore = rte_lcore_id();
   rte_mempool_cache* cache = lcore_cache::of(mempool_, lcore);
   counters_.add(lcore, n == 1 ? Counter::kReturnsSingle : Counter::kReturnsBulk, 1);
-  if (lcore == consumer_.load(std::memory_order_relaxed)) {
+  if (consumes) {
     put_as_consumer(pages, n, lcore, cache);
   } else {
     put_as_other(pages, n, lcore, cache);

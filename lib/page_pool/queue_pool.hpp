@@ -34,6 +34,7 @@
 #include "error.hpp"
 #include "page_arena/page_arena.hpp"
 #include "page_pool.h"
+#include "page_pool/checked_copy.hpp"
 #include "page_pool/counters.hpp"
 #include "page_pool/keep_rule.hpp"
 #include "page_pool/lcore_cache.hpp"
@@ -87,6 +88,11 @@ class QueuePool : public PoolData {
         !home_.load(std::memory_order_relaxed)->asking()) [[likely]] {
       return false;
     }
+    // A strict pool that has nothing to do but to stay strict.
+    if (strict_key_.load(std::memory_order_relaxed) == key &&
+        attention_.load(std::memory_order_relaxed) == 0 && strict() && !has_chores()) {
+      return false;
+    }
     return poll(node, (flags() & PAGE_POOL_F_NO_NODE_FOLLOW) == 0);
   }
   bool update_nid(int node) { return poll(node, true); }
@@ -102,7 +108,11 @@ class QueuePool : public PoolData {
   static constexpr uint32_t kChunk = 64;                     // pages per step of a slow path
   static constexpr uint32_t kPagesPerTick = 256;             // bound of the work done in one poll
   static constexpr uint32_t kDrain = 1024;                   // pages taken from the ring at once
-  static constexpr uint32_t kKeptWhenAsked = 64;             // cached pages a busy consumer keeps
+  // Of a quota, and at most, to rest in the ring; small pools have no pages to spare for it.
+  static constexpr uint32_t kRestingShare = 4;
+  static constexpr uint32_t kMostResting = 1024;
+  static constexpr uint32_t kLeastResting = 256;
+  static constexpr uint32_t kKeptWhenAsked = 64;  // cached pages a busy consumer keeps
   static constexpr uint32_t kClaimSpins = 256;
 
   QueuePool() : PoolData(PoolKind::kQueue) {}
@@ -134,6 +144,8 @@ class QueuePool : public PoolData {
   static uint32_t holder_of(unsigned lcore) {
     return lcore < RTE_MAX_LCORE ? lcore + 1 : kUnregisteredHolder;
   }
+  static constexpr uint32_t kKeepAnything =
+      PAGE_POOL_F_NO_FOREIGN_REJECT | PAGE_POOL_F_NO_PRESSURE_REJECT;
   // Why the consumer shall look.
   static constexpr uint32_t kLookAtMode = 1;
   static constexpr uint32_t kLookAtCache = 2;  // the rules changed: what is cached may not be good
@@ -144,8 +156,11 @@ class QueuePool : public PoolData {
   uint32_t flags() const { return flags_.load(std::memory_order_relaxed); }
   bool strict() const { return strict_.load(std::memory_order_relaxed); }
   uint32_t nid() const { return nid_.load(std::memory_order_relaxed); }
+  uint32_t unchecked() const { return unchecked_.load(std::memory_order_relaxed); }
+  void set_unchecked(uint32_t pages) { unchecked_.store(pages, std::memory_order_relaxed); }
+  // One less than a bulk, so that a return of a whole bulk is not gathered first.
   uint32_t gather_limit() const {
-    return hardened_ || dying() || (flags() & PAGE_POOL_F_NO_BULK_RETURN) != 0 ? 0 : bulk_;
+    return hardened_ || dying() || (flags() & PAGE_POOL_F_NO_BULK_RETURN) != 0 ? 0 : bulk_ - 1;
   }
 
   Result<void> make_mempool(int socket);
@@ -163,18 +178,24 @@ class QueuePool : public PoolData {
   bool fill_stash(uint32_t n, unsigned lcore, bool refill);
   uint32_t drain_ring(uint32_t most, unsigned lcore);
   uint32_t settle(uint32_t wanted, uint32_t budget, unsigned lcore);
+  uint32_t ripe_pages(uint32_t n) const;
+  bool may_grow(uint32_t n) const;
   bool pull(uint32_t n, uint32_t ready, unsigned lcore, PageArena::TakeLimits limits);
   int take_beside(void** pages, unsigned n, unsigned lcore, bool refill);
   bool take_from_arena(void** pages, uint32_t n, unsigned lcore, PageArena::TakeLimits limits);
   void adopt(void* const* pages, uint32_t n);
   void put_as_consumer(void* const* pages, uint32_t n, unsigned lcore, rte_mempool_cache* cache);
   void put_as_other(void* const* pages, uint32_t n, unsigned lcore, rte_mempool_cache* cache);
+  bool keep_if_all_local(void* const* pages, uint32_t n, rte_mempool_cache* cache);
   void keep_local(void* const* pages, uint32_t n, unsigned lcore, rte_mempool_cache* cache);
   uint32_t push_to_stash(void* const* pages, uint32_t n, unsigned lcore);
   void push_to_ring(void* const* pages, uint32_t n, unsigned lcore);
   void gather_returns(rte_mempool_cache* cache);
   template <typename Keep>
   uint32_t sift(void* const* pages, uint32_t n, unsigned lcore, const Keep& keep);
+  template <typename Keep>
+  uint32_t sift_each(void* const* pages, uint32_t n, unsigned lcore, const KeepRule& rule,
+                     uint32_t surplus, const Keep& keep);
 
   // queue_pool_release.cc
   void release(void* const* pages, uint32_t n, unsigned lcore);
@@ -196,6 +217,7 @@ class QueuePool : public PoolData {
   void take_over(unsigned lcore);
   bool move_to(uint32_t node, unsigned lcore);
   void sift_cache(unsigned lcore);
+  bool has_chores() const;
   void tick(unsigned lcore, uint32_t holder, rte_mempool_cache* cache);
   void give_surplus(uint32_t budget, unsigned lcore, rte_mempool_cache* cache);
 
@@ -211,8 +233,10 @@ class QueuePool : public PoolData {
   PageArena* arena_ = nullptr;
   rte_ring* ring_ = nullptr;
   void** stash_ = nullptr;
+  CheckedCopy checked_copy_ = nullptr;
   uint32_t stash_capacity_ = 0;  // room for all the pool may own
   uint32_t stash_limit_ = 0;     // returned pages above it go home
+  uint32_t resting_ = 0;         // returned pages to leave in the ring while there are others
   uint32_t cache_size_ = 0;
   uint32_t bulk_ = 0;
   uint32_t id_ = 0;
@@ -227,16 +251,21 @@ class QueuePool : public PoolData {
   std::atomic<uint32_t> flags_{0};
   std::atomic<uint32_t> quota_{0};
   std::atomic<uint64_t> strict_since_{0};  // TSC
+  // The mempool's caches, or null if none is ever a consumer's. Written at creation.
+  rte_mempool_cache* strict_caches_ = nullptr;
 
   // The consumer's, but for attention_, which others set to be looked at in the next poll.
   alignas(64) std::atomic<uint64_t> calm_key_{kNeverCalm};
+  std::atomic<uint64_t> strict_key_{kNeverCalm};
   std::atomic<const FreeList*> home_{nullptr};  // of the nid
   std::atomic<uint32_t> attention_{0};          // kLook...
 
   // The claim holder's.
   alignas(64) std::atomic<uint32_t> claim_{0};
   std::atomic<uint32_t> stash_length_{0};  // atomic for readers of the books only
-  uint32_t unchecked_ = 0;  // pages at the bottom of the stash that the rule has yet to see
+  // Pages at the bottom of the stash that the rule has yet to see. Atomic for a consumer that looks
+  // whether there are any before it claims.
+  std::atomic<uint32_t> unchecked_{0};
 
   // Written when pages come from or go to the arena.
   alignas(64) std::atomic<uint32_t> owned_{0};

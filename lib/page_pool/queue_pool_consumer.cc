@@ -26,21 +26,26 @@ bool QueuePool::poll(int node, bool follow) {
     node = numa::current_node(numa::system_topology());
   }
   // Acquire: pairs with the release of set_flags() and set_quota(), whose values are used below.
-  const uint32_t look = attention_.exchange(0, std::memory_order_acquire);
+  // Only looked at, unless there is something to see: a strict pool comes by in each poll.
+  const uint32_t look = attention_.load(std::memory_order_relaxed) == 0
+                            ? 0
+                            : attention_.exchange(0, std::memory_order_acquire);
   if (lcore != consumer_.load(std::memory_order_relaxed) && lcore < RTE_MAX_LCORE) take_over(lcore);
 
   const uint32_t target = arena_->index_of(node);
   const bool wants_move = follow && target != nid();
   const bool moved = wants_move && move_to(target, lcore);
-  check_mode();
+  // Takers look after the mode when they take; here, when the rules have changed.
+  if (moved || look != 0) check_mode();
   if (moved || (look & kLookAtCache) != 0) sift_cache(lcore);
-  if (strict() || home_.load(std::memory_order_relaxed)->asking()) {
+  if (has_chores()) {
     tick(lcore, holder_of(lcore), lcore_cache::of(mempool_, lcore));
   }
-  // Calm: until something changes, a poll is one compare. PAGE_POOL_ANY_NODE is looked up anew in
-  // each poll, and a strict pool has work in each.
-  const bool calm = !strict() && wants_move == moved && key == poll_key(lcore, node);
-  calm_key_.store(calm ? key : kNeverCalm, std::memory_order_relaxed);
+  // Calm: until something changes, a poll is one compare, and in strict mode a look for chores.
+  // PAGE_POOL_ANY_NODE is looked up anew in each poll.
+  const bool calm = wants_move == moved && key == poll_key(lcore, node);
+  calm_key_.store(calm && !strict() ? key : kNeverCalm, std::memory_order_relaxed);
+  strict_key_.store(calm ? key : kNeverCalm, std::memory_order_relaxed);
   return moved;
 }
 
@@ -80,7 +85,7 @@ bool QueuePool::move_to(uint32_t node, unsigned lcore) {
   check_mode();
   // The stash and the ring are looked at a bounded piece per poll, since nothing leaves them unseen
   // in strict mode.
-  unchecked_ = stash_length_.load(std::memory_order_relaxed);
+  set_unchecked(stash_length_.load(std::memory_order_relaxed));
   counters_.add(lcore, Counter::kNidUpdates, 1);
   return true;
 }
@@ -99,6 +104,22 @@ void QueuePool::sift_cache(unsigned lcore) {
   cache->len = kept;
   counters_.add(lcore, Counter::kFlushed, held);
   counters_.add(lcore, Counter::kAllocWaive, refused);
+}
+
+// Whether tick() would find something to do, relaxing the pool included. In each poll of a strict
+// pool, so it reads few words, without a fence: what it misses the next poll sees.
+bool QueuePool::has_chores() const {
+  if (home_.load(std::memory_order_relaxed)->asking()) return true;
+  if (likely(!strict())) return false;
+  const uint32_t owned = owned_.load(std::memory_order_relaxed);
+  if (unchecked() != 0 || ringed() != 0 || owned > quota_.load(std::memory_order_relaxed)) {
+    return true;
+  }
+  if (hardened_) return false;
+  // All that is owned is on the nid: nothing foreign is left.
+  return (owned_pressure_.load(std::memory_order_relaxed) == 0 &&
+          owned == owned_node_[nid()].load(std::memory_order_relaxed)) ||
+         (flags() & kKeepAnything) != 0;
 }
 
 // A bounded piece of what a strict or asked pool has to do. `cache` is the caller's own if it is
@@ -129,7 +150,7 @@ void QueuePool::give_surplus(uint32_t budget, unsigned lcore, rte_mempool_cache*
     std::memmove(stash_, stash_ + (length - moved), moved * sizeof(void*));
     stash_length_.store(length - n, std::memory_order_relaxed);
     // Unchecked pages were at the bottom, and checked ones may have come to lie among them.
-    unchecked_ = std::min(unchecked_, length - n);
+    set_unchecked(std::min(unchecked(), length - n));
     counters_.add(lcore, Counter::kReleasedSurplus, n);
     release(coldest, n, lcore);
     budget -= n;
@@ -159,6 +180,7 @@ void QueuePool::leave() {
     if (n != 0) push_to_stash(cache->objs, n, lcore);
   }
   calm_key_.store(kNeverCalm, std::memory_order_relaxed);
+  strict_key_.store(kNeverCalm, std::memory_order_relaxed);
   // Release: pairs with take_over() of the next consumer, which finds all as we leave it.
   consumer_.store(kNoConsumer, std::memory_order_release);
 }

@@ -87,9 +87,12 @@ Result<QueuePool*> QueuePool::create(const page_pool_params& params, PageArena* 
   pool->arena_ = arena;
   pool->ring_ = reinterpret_cast<rte_ring*>(memory + pool_bytes);
   pool->stash_ = reinterpret_cast<void**>(memory + pool_bytes + ring_bytes);
+  pool->checked_copy_ = best_checked_copy();
   pool->stash_capacity_ = params.quota;
   pool->stash_limit_ =
       params.stash_size != 0 ? std::min(params.stash_size, params.quota) : params.quota;
+  const uint32_t resting = std::min(params.quota / kRestingShare, kMostResting);
+  pool->resting_ = resting < kLeastResting ? 0 : resting;
   // A mempool refuses a cache that could hold more than the pool has.
   pool->cache_size_ = std::min(params.cache_size, params.quota * 2 / 3);
   // Nor may one lcore's returns hold the whole pool back.
@@ -138,6 +141,7 @@ Result<void> QueuePool::make_mempool(int socket) {
     return give_up(result, "its mempool ops are not registered");
   }
   if (cache_size_ != 0) {
+    if (!hardened_) strict_caches_ = mempool->local_cache;
     // Nobody is the consumer yet: all lcores gather, none keeps.
     for (unsigned lcore = 0; lcore < RTE_MAX_LCORE; ++lcore) {
       lcore_cache::gather(&mempool->local_cache[lcore], gather_limit());
@@ -174,7 +178,7 @@ void QueuePool::set_flags(uint32_t set, uint32_t clear) {
     Claim claim(*this, kServiceHolder);
     while (!claim)
       claim.retry(kServiceHolder);
-    unchecked_ = stash_length_.load(std::memory_order_relaxed);
+    set_unchecked(stash_length_.load(std::memory_order_relaxed));
   }
   // Release: pairs with poll(), which then sees the flags.
   attention_.fetch_or(kLookAtMode | kLookAtCache, std::memory_order_release);
@@ -250,6 +254,7 @@ void QueuePool::lose_mempool() {
     release(cache->objs, std::exchange(cache->len, 0), rte_lcore_id());
   }
   consumer_.store(kNoConsumer, std::memory_order_relaxed);
+  strict_caches_ = nullptr;
   mempool_ = lost_mempool();
 }
 

@@ -67,9 +67,10 @@ void QueuePool::check_mode() {
 void QueuePool::become_strict() {
   if (!strict_.exchange(true, std::memory_order_relaxed)) {
     strict_since_.store(rte_get_tsc_cycles(), std::memory_order_relaxed);
+    // Release: pairs with the acquire in poll(), which then sees that the pool is strict, and that
+    // this consumer is not calm any more.
+    attention_.fetch_or(kLookAtMode, std::memory_order_release);
   }
-  // The consumer looks after strict pools in every poll.
-  attention_.fetch_or(kLookAtMode, std::memory_order_relaxed);
   if (rte_mempool_cache* cache =
           lcore_cache::of(mempool_, consumer_.load(std::memory_order_relaxed))) {
     lcore_cache::knock(cache);

@@ -11,11 +11,19 @@ namespace nearpool {
 template <typename Keep>
 uint32_t QueuePool::sift(void* const* pages, uint32_t n, unsigned lcore, const Keep& keep) {
   const KeepRule rule = keep_rule();
-  uint32_t surplus = over_quota();
+  const uint32_t surplus = over_quota();
   if (surplus == 0 && rule.keeps_all(pages, n)) [[likely]] {
     keep(pages, n);
     return 0;
   }
+  return sift_each(pages, n, lcore, rule, surplus, keep);
+}
+
+// Page by page. Apart, so that its tables do not weigh on the common case.
+template <typename Keep>
+[[gnu::noinline]] uint32_t QueuePool::sift_each(void* const* pages, uint32_t n, unsigned lcore,
+                                                const KeepRule& rule, uint32_t surplus,
+                                                const Keep& keep) {
   uint32_t refused = 0;
   for (uint32_t done = 0; done < n;) {
     const uint32_t step = n - done < kChunk ? n - done : kChunk;

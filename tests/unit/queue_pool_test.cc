@@ -120,7 +120,7 @@ TEST_F(QueuePoolTest, OtherLcoresGatherABulkAndFlush) {
     EXPECT_EQ(stats(pool).ringed, 0u) << "gathered, not returned yet";
     EXPECT_EQ(stats(pool).cached, 64u + 31u);
     put(pool, Pages(pages.begin() + 31, pages.begin() + 33), 1);
-    EXPECT_EQ(stats(pool).ringed, 32u) << "the bulk left as one";
+    EXPECT_EQ(stats(pool).ringed, 31u) << "what was gathered left as one";
     EXPECT_EQ(stats(pool).returns_bulk, 1u);
     EXPECT_EQ(stats(pool).returns_single, 0u);
     page_pool_flush_returns(pool);
@@ -142,6 +142,42 @@ TEST_F(QueuePoolTest, OtherLcoresGatherABulkAndFlush) {
     EXPECT_EQ(stats(pool).ringed, 0u);
     page_pool_release(pool);
   }
+  expect_books({{pool, 0}});
+}
+
+// A large pool leaves the last pages to come back in the ring, as long as there are others.
+TEST_F(QueuePoolTest, ReturnedPagesRestWhileThereAreOthers) {
+  page_pool_params params = defaults(make_arena({.near_pages = 1600}));
+  params.quota = 1200;  // 300 may rest
+  params.cache_size = 0;
+  page_pool* pool = make_pool(params);
+  Pages pages;
+  {
+    const AsLcore consumer(kConsumer);
+    page_pool_nid_changed(pool, kNear);
+    pages = take(pool, 600);
+  }
+  const auto give_back = [&](unsigned n) {
+    const AsLcore other(kOther);
+    put(pool, Pages(pages.end() - n, pages.end()));
+    pages.resize(pages.size() - n);
+  };
+  const AsLcore consumer(kConsumer);
+  give_back(300);
+  const Pages rested = take(pool, 100);
+  EXPECT_EQ(stats(pool).ringed, 300u);
+  EXPECT_EQ(stats(pool).alloc_arena, 700u) << "they rest, the arena serves";
+  give_back(50);
+  const Pages oldest = take(pool, 50);
+  EXPECT_EQ(stats(pool).ringed, 300u) << "what is above leaves, the oldest first";
+  EXPECT_EQ(stats(pool).alloc_arena, 700u);
+  const Pages rest = take(pool, 800);
+  EXPECT_EQ(rest.size(), 800u) << "and all of them, when the quota leaves no others";
+  EXPECT_EQ(stats(pool).ringed, 0u);
+  expect_books({{pool, 1200}});
+  for (const Pages& held : {pages, rested, oldest, rest})
+    put(pool, held);
+  page_pool_release(pool);
   expect_books({{pool, 0}});
 }
 
