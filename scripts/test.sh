@@ -100,12 +100,12 @@ run_suite() {
   esac || true # what failed is counted
 }
 
-# Suites there are, the quick ones first. tools and data belong to unit.
+# Suites there are, the quick ones first. tools and data belong to unit, perf to system.
 suites_there_are() {
   local known=(layers unit system sanitize) file name
   for file in tests/*/meson.build; do
     name=$(basename "$(dirname "$file")")
-    case " ${known[*]} tools data " in *" $name "*) ;; *) known+=("$name") ;; esac
+    case " ${known[*]} tools data perf " in *" $name "*) ;; *) known+=("$name") ;; esac
   done
   echo "${known[@]}"
 }
