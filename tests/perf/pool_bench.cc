@@ -7,7 +7,6 @@
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_lcore.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -44,7 +43,6 @@ struct Options {
   unsigned rounds = 15;
   double seconds = 30;
   bool no_huge = false;
-  bool realtime = false;
   std::string norule;
 
   bool wants(const char* scenario) const {
@@ -228,21 +226,13 @@ int run(const Options& options) {
   std::vector<unsigned> cpus = allowed_cpus();
   while (cpus.size() > 2)
     cpus.pop_back();
-  if (options.realtime) {
-    const sched_param priority{.sched_priority = 1};
-    if (sched_setscheduler(0, SCHED_FIFO, &priority) != 0) {
-      fmt::print(stderr, "pool_bench: --realtime is not allowed: {}\n", std::strerror(errno));
-      return 1;
-    }
-  }
   const Result<std::string> memory = start_eal(cpus, options.no_huge);
   if (!memory) {
     fmt::print(stderr, "pool_bench: {}\n", memory.error().message);
     return 1;
   }
   print_machine(cpus, *memory);
-  fmt::print("two nodes are emulated; data room {}, caches of {}; {} priority\n", kDataRoom,
-             kCacheSize, options.realtime ? "real-time" : "ordinary");
+  fmt::print("two nodes are emulated; data room {}, caches of {}\n", kDataRoom, kCacheSize);
   PoolBench bench(options);
   Result<void> done = bench.run();
   bench.report().print();
@@ -270,8 +260,6 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"one_core", "two_lcores", "keep_rule_off"}))
       ->capture_default_str();
   app.add_flag("--no-huge", options.no_huge, "Ordinary pages instead of hugepages");
-  app.add_flag("--realtime", options.realtime,
-               "Run before all other programs on both CPUs, which stand still meanwhile");
   app.add_option("--norule", options.norule, "The plugin built without the keep rule");
   CLI11_PARSE(app, argc, argv);
   return run(options);
