@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "adapter.hpp"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -17,7 +19,10 @@ Adapter& Adapter::instance() {
   return *adapter;
 }
 
-Adapter::Adapter() {
+std::atomic<Adapter*> Adapter::made_{nullptr};
+
+Adapter::Adapter() : process_(getpid()) {
+  made_.store(this, std::memory_order_release);  // pairs with halt()
   const char* directory = std::getenv(kDirectoryVariable);
   std::string error;
   if (directory == nullptr) {
@@ -92,10 +97,12 @@ Port* Adapter::find(uint32_t index) const {
 }
 
 void Adapter::halt() {
-  control_mutex_.lock();
-  for (auto& [index, engine] : engines_) {
+  Adapter* adapter = made_.load(std::memory_order_acquire);
+  if (adapter == nullptr || adapter->process_ != getpid()) return;
+  adapter->control_mutex_.lock();
+  for (auto& [index, engine] : adapter->engines_) {
     engine->pause();
-    report(*engine);
+    adapter->report(*engine);
   }
 }
 

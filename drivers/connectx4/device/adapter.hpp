@@ -2,6 +2,9 @@
 // All ports of this process, the threads that work them, and the lock that control calls take.
 #pragma once
 
+#include <sys/types.h>
+
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -31,8 +34,9 @@ class Adapter {
   Port* find(uint32_t index) const;
   const std::map<uint32_t, Port*>& ports() const { return ports_; }
 
-  // Device threads stand still for ever; the process is about to end.
-  void halt();
+  // Device threads stand still for ever; the process is about to end. Does nothing where there are
+  // none: in a process that never asked for devices, or that was forked from the one that did.
+  static void halt();
 
   // Applies the netdevs' states to the ports' links. Any thread, not under ControlLock.
   void refresh_links();
@@ -45,6 +49,9 @@ class Adapter {
   Engine& engine_for(const Port& port);
   void report(const Engine& engine) const;
 
+  static std::atomic<Adapter*> made_;
+
+  const pid_t process_;
   RunConfig config_;
   std::vector<std::unique_ptr<PortDescription>> descriptions_;
   std::mutex control_mutex_;

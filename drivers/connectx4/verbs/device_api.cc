@@ -91,7 +91,7 @@ int query_real_time(ibv_context*, ibv_values_ex* values) {
 
 // Device threads must not look at the program's memory while the process takes itself apart.
 [[gnu::destructor]] void stop_at_exit() {
-  Adapter::instance().halt();
+  Adapter::halt();
 }
 
 }  // namespace
