@@ -17,6 +17,10 @@ namespace {
 const Plan kIdle;
 const Plan kQuit;
 
+// The node of the running CPU, and how the time is shared out among queues, are looked at in one of
+// so many polls: a lcore moves rarely, and shares are averages.
+constexpr unsigned kSample = 16;
+
 bool polls_pool(const Plan& plan, const page_pool* pool) {
   return std::any_of(plan.polled.begin(), plan.polled.end(),
                      [&](const PolledQueue& queue) { return queue.pool == pool; });
@@ -55,6 +59,7 @@ void Worker::run() {
       leave(*current, *next);
       current = next;
       now_ = rte_rdtsc();
+      turn_ = 0;  // the node is looked at before the first poll
       if (current == &kQuit) break;
     }
     if (current == &kIdle) [[unlikely]] {
@@ -80,15 +85,16 @@ void Worker::leave(const Plan& before, const Plan& after) {
 void Worker::cycle(const Plan& plan) {
   rte_mbuf* burst[kMaxBurst];
   const uint64_t start = now_;
-  const int node = page_pool_current_node();
+  sampled_ = turn_++ % kSample == 0;
+  if (sampled_) node_ = page_pool_current_node();
   bool busy = false;
   for (const PolledQueue& queue : plan.polled) {
-    if (queue.pool != nullptr) page_pool_nid_changed(queue.pool, node);
+    if (queue.pool != nullptr) page_pool_nid_changed(queue.pool, node_);
     busy |= poll(plan, queue, burst);
   }
   for (const HandedQueue& handed : plan.handed)
     busy |= transmit_handed(plan, handed, burst);
-  if (!busy) now_ = rte_rdtsc();
+  now_ = rte_rdtsc();
   if (plan.polled.empty() && plan.handed.empty()) rte_pause();
   if (now_ >= next_reap_) [[unlikely]] {
     reap(plan);
@@ -113,9 +119,7 @@ bool Worker::poll(const Plan& plan, const PolledQueue& queue, rte_mbuf** burst) 
   const unsigned kept = plan.touch(burst, received, *queue.counters);
   if (kept != 0) [[likely]]
     plan.verdict(queue, burst, kept);
-  const uint64_t now = rte_rdtsc();
-  queue.counters->busy_cycles.add(now - now_);
-  now_ = now;
+  if (sampled_) account(*queue.counters);
   return true;
 }
 
@@ -127,10 +131,15 @@ bool Worker::transmit_handed(const Plan& plan, const HandedQueue& handed, rte_mb
   handed.counters->bursts.add(1);
   rewrite_macs(handed.rewrite, burst, count);
   send_or_drop(handed.out, *handed.counters, burst, count);
-  const uint64_t now = rte_rdtsc();
-  handed.counters->busy_cycles.add(now - now_);
-  now_ = now;
+  if (sampled_) account(*handed.counters);
   return true;
+}
+
+// The time since the last look is this queue's, and that of the polls not looked at.
+void Worker::account(QueueCounters& counters) {
+  const uint64_t now = rte_rdtsc();
+  counters.busy_cycles.add((now - now_) * kSample);
+  now_ = now;
 }
 
 void Worker::reap(const Plan& plan) {

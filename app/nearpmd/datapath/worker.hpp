@@ -37,6 +37,7 @@ class Worker {
   bool poll(const Plan& plan, const PolledQueue& queue, rte_mbuf** burst);
   bool transmit_handed(const Plan& plan, const HandedQueue& handed, rte_mbuf** burst);
   void leave(const Plan& before, const Plan& after);
+  void account(QueueCounters& counters);
   void reap(const Plan& plan);
 
   const unsigned lcore_;
@@ -47,6 +48,9 @@ class Worker {
   // The worker's own.
   alignas(64) uint64_t now_ = 0;
   uint64_t next_reap_ = 0;
+  unsigned turn_ = 0;
+  bool sampled_ = false;
+  int node_ = 0;
   LcoreCounters counters_;
 };
 
