@@ -128,7 +128,6 @@ PortSettings Engine::settings() const {
   settings.frame_room = options_.arena.mbuf_size - RTE_PKTMBUF_HEADROOM;
   settings.promiscuous = options_.promiscuous;
   settings.numa = options_.port_numa;
-  settings.chains = true;
   settings.first_node = [this](QueueKey key) {
     const unsigned lcore = owner(key);
     return lcore == kNoLcore ? kUnknownNode : page_pool_lcore_node(lcore);

@@ -78,16 +78,6 @@ bool Port::exception() const {
   return driver_ == "net_tap" || driver_ == "net_virtio_user";
 }
 
-bool Port::delivers_chains() const {
-  // net_pcap builds chains without being asked.
-  if (driver_ == "net_pcap") return true;
-  uint16_t mtu = 0;
-  rte_eth_dev_get_mtu(id_, &mtu);
-  const uint32_t longest =
-      settings_.max_pkt_len != 0 ? settings_.max_pkt_len : mtu + kFrameOverhead;
-  return longest > settings_.frame_room;
-}
-
 Status Port::configure(PacketMemory& memory) {
   rte_eth_dev_info info;
   if (const int error = rte_eth_dev_info_get(id_, &info); error != 0) {

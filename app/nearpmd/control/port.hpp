@@ -37,7 +37,6 @@ struct PortSettings {
   uint32_t max_pkt_len = 0;
   uint32_t frame_room = 2048;  // bytes of a frame that fit one page
   bool promiscuous = true;
-  bool chains = false;  // frames of several segments may be sent
   std::map<uint16_t, int> numa;
   // The node a queue's pool begins on: that of the lcore that will poll it, or kUnknownNode.
   std::function<int(QueueKey)> first_node;
@@ -73,7 +72,6 @@ class Port {
   int node() const { return node_; }
   bool finite_input() const { return finite_input_; }
   bool exception() const;  // leads to the kernel: net_tap, net_virtio_user
-  bool delivers_chains() const;
   const PortShape& shape() const { return shape_; }
   const MacAddress& mac() const { return mac_; }
   rte_device* device() const { return device_; }
