@@ -71,7 +71,7 @@ class QueuePool : public PoolData {
   // Null once the program has freed it.
   rte_mempool* mempool() const { return mempool_ == lost_mempool() ? nullptr : mempool_; }
 
-  // ---- mempool ops (queue_pool.cc): any thread ----
+  // ---- mempool ops (queue_pool.cc, queue_pool_return.cc): any thread ----
   // All n or none; a refused call has not written to `pages`. 0 or -ENOBUFS.
   int dequeue(void** pages, unsigned n);
   void enqueue(void* const* pages, unsigned n);
@@ -184,6 +184,8 @@ class QueuePool : public PoolData {
   int take_beside(void** pages, unsigned n, unsigned lcore, bool refill);
   bool take_from_arena(void** pages, uint32_t n, unsigned lcore, PageArena::TakeLimits limits);
   void adopt(void* const* pages, uint32_t n);
+
+  // queue_pool_return.cc
   void put_as_consumer(void* const* pages, uint32_t n, unsigned lcore, rte_mempool_cache* cache);
   void put_as_other(void* const* pages, uint32_t n, unsigned lcore, rte_mempool_cache* cache);
   bool keep_if_all_local(void* const* pages, uint32_t n, rte_mempool_cache* cache);
