@@ -12,39 +12,32 @@ set -euo pipefail
 bench_hugepages=256
 
 # A benchmark is tests/perf/NAME_bench.cc or .py; its first line after the licence says what it is.
-there_are() {
-  local file
-  for file in "$root"/tests/perf/*_bench.{cc,py}; do
-    [[ -f $file ]] && echo "$file"
-  done
-}
-name_of() { basename "$1" | sed 's/_bench\..*//'; }
-list() {
-  local file
-  while read -r file; do
-    printf '  %-10s %s\n' "$(name_of "$file")" \
-      "$(sed -nE '/SPDX/{n;s,^(//|#|""") ?,,;s/"""$//;p;q}' "$file")"
-  done < <(there_are)
-}
+shopt -s nullglob
+declare -A benchmarks=()
+for path in "$root"/tests/perf/*_bench.{cc,py}; do
+  name=$(basename "$path")
+  benchmarks[${name%_bench.*}]=$path
+done
 
 if [[ $# -eq 0 ]]; then
   echo "benchmarks (scripts/bench.sh NAME [options]):"
-  list
+  for name in "${!benchmarks[@]}"; do
+    printf '  %-10s %s\n' "$name" \
+      "$(sed -nE '/SPDX/{n;s,^(//|#|""") ?,,;s/"""$//;p;q}' "${benchmarks[$name]}")"
+  done | sort
   exit 0
 fi
 name=$1
 shift
-file=$(there_are | while read -r file; do
-  if [[ $(name_of "$file") == "$name" ]]; then echo "$file"; fi
-done)
-[[ -n $file ]] || die "no benchmark '$name': there are $(there_are | while read -r file; do name_of "$file"; done | tr '\n' ' ')"
+path=${benchmarks[$name]:-}
+[[ -n $path ]] || die "no benchmark '$name': there are ${!benchmarks[*]}"
 
 bash "$root/scripts/deps.sh" build test
 { configure build -Dtests=enabled && build build; } >&2
 ensure_hugepages "$bench_hugepages" ||
   note "only $(free_hugepages) of $bench_hugepages 2 MiB hugepages are free: run as root, or reserve them, for figures that count"
 
-case $file in
-  *.py) NEARPOOL_SOURCE=$root NEARPOOL_BUILD=$root/build exec python3 "$file" "$@" ;;
+case $path in
+  *.py) NEARPOOL_SOURCE=$root NEARPOOL_BUILD=$root/build exec python3 "$path" "$@" ;;
   *) exec "$root/build/tests/perf/${name}_bench" "$@" ;;
 esac

@@ -35,7 +35,7 @@ constexpr uint32_t kOneCorePages = 2047;
 // How often contenders take turns within a cell.
 constexpr unsigned kTurns = 5;
 constexpr unsigned kHugepages = 192;  // the largest pool and the EAL's own needs, with 2 MiB each
-constexpr char kOrdinaryMegabytes[] = "512";
+constexpr char kOrdinaryMegabytes[] = "1024";
 
 struct Options {
   std::string json;
