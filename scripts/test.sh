@@ -34,12 +34,17 @@ fail() {
   failed=$((failed + 1))
 }
 
-# prepare DIR [meson options]: configures and builds; what does not build is a failure.
+# prepare DIR [meson options]: configures and builds; what does not build is a failure. With $only
+# set to a suite, what the tests of that suite need is built and nothing else.
 prepare() {
-  local dir=$1 log started=$SECONDS
+  local dir=$1 log started=$SECONDS targets=()
   shift
   log=$(mktemp)
-  if { configure "$dir" -Dtests=enabled "$@" && build "$dir"; } >"$log" 2>&1; then
+  if {
+    configure "$dir" -Dtests=enabled "$@" &&
+      { [[ -z ${only:-} ]] || mapfile -t targets < <(python3 scripts/test_targets.py "$dir" "$only"); } &&
+      build "$dir" "${targets[@]}"
+  } >"$log" 2>&1; then
     echo "built $dir in $((SECONDS - started)) s"
     rm -f "$log"
     return 0
@@ -81,7 +86,7 @@ suite_layers() {
 }
 
 suite_sanitize() {
-  local wrapper=()
+  local wrapper=() only=sanitize
   prepare build-asan --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false &&
     run_in build-asan sanitize --timeout-multiplier "$sanitizer_patience"
   # TSAN of gcc 12 and clang 14 finds no place for its shadow when addresses are drawn from more bits.
