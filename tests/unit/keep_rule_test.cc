@@ -6,6 +6,16 @@
 //   1 foreign    KeepRuleTest.ForeignPagesGoHomeAfterAMove, .ClausesAlone, .StashAndRing...
 //   2 pressure   PressureTest.PressurePagesAreNotKept, .Forced... (pressure_test.cc), .ClausesAlone
 //   3 references HardenedTest.APageOthersReferToIsNotTakenIn (hardened_test.cc)
+// And without what makes the rule hold; PropertyTest (property_test.cc) is red for those with *:
+//   knock in become_strict     .AFallbackOfAnotherLcoreClosesTheConsumersCache and most of the rest
+//   unchecked_ in move_to *    .TakesAfterAMoveAreLocalWhateverIsStashed, .StashAndRing...
+//   unchecked_ in set_flags *  PressureTest.TogglesMakeTheDifference
+//   sift in drain_ring *       .StashAndRing...
+//   sift in leave, in a put that overflows; knock in take_over: RuleChangeTest, in turn
+//   knock of a dying pool      DyingTest.SingleReturnsOfOtherLcoresAreNotGathered
+//   quota in take_from_arena   QueuePoolTest.AnyNumberFromOneToTheQuota
+// Not shown by any: the fences of the modes, since on x86 the exchange before them is one already,
+// and that release() counts down last, which takes a pool freed at that very moment.
 #include "page_pool/keep_rule.hpp"
 
 #include <algorithm>
