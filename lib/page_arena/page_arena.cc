@@ -151,7 +151,7 @@ void PageArena::set_ranges() {
 void PageArena::add_page(void* page) {
   const uint32_t node = node_of(page);
   if (std::atomic<uint8_t>* mark = mark_of(page)) mark->store(kIsPage, std::memory_order_relaxed);
-  ++nodes_[node].pages;
+  nodes_[node].pages.fetch_add(1, std::memory_order_relaxed);
   ++nb_pages_;
   give(node, &page, 1);
 }

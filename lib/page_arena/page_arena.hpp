@@ -143,7 +143,9 @@ class PageArena {
   int id_of(uint32_t node) const { return nodes_[node].id; }
   uint32_t nb_nodes() const { return nb_nodes_; }
   uint32_t nb_pages() const { return nb_pages_; }
-  uint32_t pages_of(uint32_t node) const { return nodes_[node].pages; }
+  uint32_t pages_of(uint32_t node) const {
+    return nodes_[node].pages.load(std::memory_order_relaxed);
+  }
   // Addresses that are surely on the node; empty if chunks of several nodes are interleaved.
   const AddressRange& range_of(uint32_t node) const { return nodes_[node].range; }
   const FreeList& free_list(uint32_t node) const { return nodes_[node].free; }
@@ -164,7 +166,8 @@ class PageArena {
  private:
   struct Node {
     int id = 0;
-    uint32_t pages = 0;
+    // Atomic for the watcher of shared pools, which may look while a pool is still being filled.
+    std::atomic<uint32_t> pages{0};
     AddressRange range;
     FreeList free;
     uint8_t fallback[kMaxNodes] = {};  // indices by distance, the node itself first
