@@ -70,7 +70,7 @@ struct ArenaMemory::State {
   bool any_vfio() const;
 };
 
-// "arena 'NAME' WHAT (reason of the errno): TODO".
+// "arena 'NAME' WHAT (reason of the errno): WHAT TO DO".
 tl::unexpected<Error> system_failure(const std::string& name, int error_number,
                                      const std::string& what, const std::string& todo);
 
