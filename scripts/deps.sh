@@ -21,6 +21,7 @@ test_packages=(
   libasan8 libtsan2 libubsan1
   clang-14 clang-format-14 shellcheck
   iproute2 util-linux iputils-ping  # network namespaces
+  mandoc               # man pages
   python3
 )
 

@@ -92,13 +92,13 @@ bool check_nodes(const Options& options, std::vector<int>& nodes, std::string& e
   return true;
 }
 
-// Where the replacement libraries lie: beside the program as built, or as installed.
+// Where the replacement libraries lie: beside the program as built, or as installed below whatever
+// prefix. The shim tells them from the system's own libibverbs.
 std::string library_directory() {
   std::error_code failed;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
-  for (const fs::path& place :
-       {program.parent_path().parent_path() / "lib", fs::path(CONNECTX4_LIBRARY_DIRECTORY)}) {
-    if (fs::exists(place / "libibverbs.so.1", failed)) return place;
+  const fs::path above = fs::read_symlink("/proc/self/exe", failed).parent_path().parent_path();
+  for (const fs::path& place : {above / "lib", above / CONNECTX4_LIBRARY_DIRECTORY}) {
+    if (fs::exists(place / "libconnectx4_shim.so", failed)) return place;
   }
   return {};
 }

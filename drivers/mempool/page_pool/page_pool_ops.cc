@@ -9,7 +9,9 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "numa/current_node.hpp"
 #include "page_arena/log.hpp"
@@ -169,7 +171,19 @@ constinit const rte_mempool_ops page_pool_ops = [] {
   return ops;
 }();
 
+bool is_registered() {
+  for (uint32_t i = 0; i < rte_mempool_ops_table.num_ops; ++i) {
+    if (std::strcmp(rte_mempool_ops_table.ops[i].name, nearpool::kOpsName) == 0) return true;
+  }
+  return false;
+}
+
 RTE_INIT(register_page_pool_ops) {
+  // A copy given with -d and another one where the EAL looks by itself.
+  if (is_registered()) {
+    std::fprintf(stderr, "page_pool: the plugin is loaded twice; the copy loaded first serves\n");
+    return;
+  }
   if (rte_mempool_register_ops(&page_pool_ops) < 0) {
     // The EAL's log is not there yet when libraries are loaded.
     std::fprintf(
