@@ -9,7 +9,7 @@ set -euo pipefail
 
 # Build and run. libdpdk-dev brings DPDK's libraries and all its drivers.
 build_packages=(
-  g++ meson ninja-build pkg-config
+  g++ meson ninja-build pkg-config python3
   libdpdk-dev libnuma-dev
   libcli11-dev libfmt-dev libexpected-dev
   libibverbs-dev ibverbs-providers  # what the software ConnectX-4 replaces

@@ -4,14 +4,57 @@
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+# tells PROGRAM: the steps of the main job, in their order.
+tells() {
+  check "the genuine driver has both ports" expect "$1" 'port 1: 0000:81:00.1, .*driver mlx5_pci, link up' 60
+  [[ $(echo /sys/devices/system/node/node[0-9]*) == *' '* ]] ||
+    check "an emulated node is called so" expect "$1" 'This machine has one node: the second is emulated' 5
+  check "frames go round" expect "$1" '^ +[0-9.]+ million frames a second: [0-9.]+ out of port 0' 30
+  check "the pool follows its queue to the other node" expect "$1" '^ +[0-9]+ ms +1 +[1-9]' 60
+  check "pages of the node it left are refused" expect "$1" '[1-9][0-9,]* pages of node 0.*were refused and went home' 60
+  check "pages come back in bulk, port 0" expect "$1" 'pool p0q0: .*came back from the other lcore in [0-9,]+ calls, [1-9][0-9]+ a call' 90
+  check "and port 1" expect "$1" 'pool p1q0: .*came back from the other lcore' 60
+  check "nothing is left on the other node" expect "$1" 'pool p0q0 on node 1.*; 0 of another node' 30
+  check "the arena's books" expect "$1" 'arena: created [0-9,]+ = free' 5
+}
+
 start job bash "$source_dir/scripts/run.sh"
-check "each port forwards the whole capture" expect job 'port 0 .*received 2000 = forwarded 2000' 60
-check "the other one too" expect job 'port 1 .*received 2000 = forwarded 2000' 5
-check "the books balance" expect job '^the books balance$' 5
-check "it ends by itself, with 0" finish job 0 20
+tells job
+check "the books balance" expect job '^  the books balance' 30
+check "without a terminal it ends by itself, with 0" finish job 0 20
+
+need_program script # which gives it a terminal
+start job script -qefc "bash $source_dir/scripts/run.sh" /dev/null
+tells job
+check "on a terminal it stays at its prompt" expect job 'nearpmd stays at its prompt' 30
+send job 'show numa'
+check "which answers" expect job '^topology: ' 20
+send job quit
+check "the books balance there too" expect job '^the books balance' 30
+check "and its exit code is nearpmd's" finish job 0 20
+
+# Ended early, it has not shown what it is to show.
+start job bash "$source_dir/scripts/run.sh"
+check "it forwards" expect job 'million frames a second' 60
+stop job INT
+check "SIGINT ends it, and not with 0" finish job 130 30
 
 eal_arguments 128
 start own bash "$source_dir/scripts/run.sh" "${eal[@]}" --vdev=net_null0 -- --no-such-option
 check "arguments reach nearpmd" expect own 'no-such-option' 60
 check "which refuses a wrong one" finish own 1 20
+
+# As a user without rights, on ordinary pages, where this place has such users.
+job=("$source_dir/scripts/main_job.py" "--nearpmd=$build_dir/app/nearpmd/nearpmd"
+  "--connectx4=$build_dir/drivers/connectx4/launcher/connectx4" --no-huge)
+nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+if [[ $(id -u) -eq 0 ]] && "${nobody[@]}" unshare -Ur test -x "$build_dir/app/nearpmd/nearpmd" 2>/dev/null; then
+  mkdir -m 0777 "$work/ports"
+  chmod 0755 "$work"
+  start job env "CONNECTX4_BASE=$work/ports" "${nobody[@]}" unshare -Ur python3 "${job[@]}"
+  check "no rights, no hugepages: the books balance" expect job '^  the books balance' 120
+  check "it ends with 0" finish job 0 20
+else
+  skip "no rights, no hugepages" "nobody may not run the program here, or make user namespaces"
+fi
 tap_done

@@ -86,7 +86,8 @@ void remove_stale_wires(const fs::path& wires) {
 std::string RunDirectory::base() {
   const char* chosen = std::getenv("CONNECTX4_BASE");
   if (chosen != nullptr) return chosen;
-  if (geteuid() == 0) return "/run/connectx4";
+  // Root of a user namespace may not write there.
+  if (geteuid() == 0 && access("/run", W_OK) == 0) return "/run/connectx4";
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   if (runtime != nullptr) return std::string(runtime) + "/connectx4";
   return "/tmp/connectx4-" + std::to_string(geteuid());
