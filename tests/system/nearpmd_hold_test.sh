@@ -41,6 +41,15 @@ no_dying() { ask 'show dying' '^no pool is dying'; }
 check "its pool dies when the last page is home" wait_for 20 no_dying
 check "the books balance without it" done_well
 
+# A driver that refuses a short frame refuses what is behind it: that is not to be lost with it.
+nearpmd_command "$three_lcores" --vdev="net_pcap0,rx_pcap=$data_dir/odd_sizes.pcap" \
+  --vdev=net_null_hold0 -- -i --no-flush-rx --rxd=256 --txd=1024
+start pmd env "LD_PRELOAD=$hold_pmd" HOLD_FRAMES=0 HOLD_SHORTEST=19 "${command[@]}"
+check "start with odd sizes" ask start '^nearpmd> start'
+check "runts are dropped by name, the rest is sent" \
+  wait_for 20 ask 'show fwd stats all' '^port 0 .*: received 7 = forwarded 3 \+ runt 4$'
+check "the books balance with runts" done_well
+
 begin_hold 1 0 -- -i --rxd=4096 --total-num-pages=1024
 check "a ring that cannot be filled names pool and option" \
   expect pmd 'port 0 .* does not start: .*needs 4096 pages.*1024 per node \(--total-num-pages\)' 20

@@ -21,7 +21,7 @@ check "show config rxtx" ask 'show config rxtx' '^forward mode redirect-cpu, tou
 check "start tx_first" ask 'start tx_first 2' '^port 1: [0-9]+ frames sent first'
 check "start twice" ask 'start' 'forwarding runs already: stop it first'
 check "show fwd stats" ask 'show fwd stats all' '^  handed over: received [0-9]+ = forwarded'
-check "show rxq" ask 'show rxq' '^  polls by duration:'
+check "show rxq" ask 'show rxq' '^  up to 8 polls in a row, by duration:'
 check "show port stats" ask 'show port stats all' '^port 1: RX-packets [0-9]+'
 check "show port xstats" ask 'show port xstats 1' 'rx_good_packets: [0-9]+'
 check "clear fwd stats" ask 'clear fwd stats all' '^nearpmd> clear fwd'

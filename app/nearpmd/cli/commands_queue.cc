@@ -23,7 +23,7 @@ double microseconds(unsigned bucket) {
 }
 
 void print_histogram(const LcoreCounters& counters) {
-  fmt::print("  polls by duration:");
+  fmt::print("  up to {} polls in a row, by duration:", Worker::kPollsPerLook);
   for (unsigned bucket = 0; bucket < PollHistogram::kBuckets; bucket++) {
     const uint64_t count = counters.histogram.read(bucket);
     if (count != 0) fmt::print(" <{:.3g}us:{}", microseconds(bucket + 1), count);

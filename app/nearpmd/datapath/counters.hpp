@@ -28,7 +28,7 @@ struct alignas(64) QueueCounters {
   Counter received;
   Counter forwarded;     // taken by a TX queue
   Counter verdict_drop;  // dropped because the verdict says so
-  Counter runt;          // shorter than an Ethernet header
+  Counter runt;          // shorter than an Ethernet header, or than the driver sends
   Counter tx_full;       // the TX queue took no more
   Counter no_route;      // the port to send to is stopped, detached, or there is none
   Counter handoff_full;  // the ring to the transmitting lcore was full
@@ -88,7 +88,9 @@ struct QueueTotals {
   }
 };
 
-// Poll durations in powers of two of TSC cycles: bucket k holds those from 2^k to 2^(k+1) - 1.
+// Durations of some polls in a row, in powers of two of TSC cycles: bucket k holds those from 2^k
+// to 2^(k+1) - 1. Each bounds the duration of the longest poll in it; a change of plan stands
+// alone.
 class PollHistogram {
  public:
   static constexpr unsigned kBuckets = 40;

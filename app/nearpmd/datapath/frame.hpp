@@ -9,6 +9,7 @@
 namespace nearpool {
 
 constexpr uint32_t kEthernetHeader = 14;
+constexpr uint32_t kShortestOnWire = 60;  // IEEE 802.3, without the checksum
 constexpr uint32_t kVlanTag = 4;
 constexpr uint32_t kMaxVlanTags = 2;
 // Enough for two VLAN tags and an IPv4 header with all options.

@@ -50,7 +50,7 @@ struct Plan {
   std::vector<HandedQueue> handed;
   std::vector<TxQueue*> tx_queues;        // that this lcore may send on
   std::vector<page_pool*> foreign_pools;  // whose pages this lcore may free without polling them
-  TouchFunction touch = nullptr;
+  TouchFunction touch = nullptr;          // null: frames are not looked at
   VerdictFunction verdict = nullptr;
   uint16_t burst = 32;
   uint64_t reap_cycles = 0;  // TSC cycles between two looks at idle TX queues

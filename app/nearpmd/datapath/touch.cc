@@ -29,13 +29,6 @@ unsigned remove_runts(rte_mbuf** burst, unsigned count, QueueCounters& counters)
   return kept;
 }
 
-unsigned without_runts(rte_mbuf** burst, unsigned count, QueueCounters& counters) {
-  bool runts = false;
-  for (unsigned i = 0; i < count; i++)
-    runts |= burst[i]->pkt_len < kEthernetHeader;
-  return runts ? remove_runts(burst, count, counters) : count;
-}
-
 void prefetch_first(rte_mbuf** burst, unsigned count) {
   for (unsigned i = 0; i < std::min(count, kPrefetchAhead); i++) {
     rte_prefetch0(rte_pktmbuf_mtod(burst[i], void*));
@@ -58,10 +51,6 @@ unsigned for_each_frame(rte_mbuf** burst, unsigned count, QueueCounters& counter
     }
   }
   return runts ? remove_runts(burst, count, counters) : count;
-}
-
-unsigned touch_nothing(rte_mbuf** burst, unsigned count, QueueCounters& counters) {
-  return without_runts(burst, count, counters);
 }
 
 unsigned touch_read_data(rte_mbuf** burst, unsigned count, QueueCounters& counters) {
@@ -156,7 +145,7 @@ TouchFunction touch_function(Touch touch, Verdict verdict) {
     case Touch::kNone:
       break;
   }
-  return touch_nothing;
+  return nullptr;
 }
 
 }  // namespace nearpool

@@ -17,6 +17,7 @@ namespace nearpool {
 using TouchFunction = unsigned (*)(rte_mbuf** burst, unsigned count, QueueCounters& counters);
 
 // @param verdict  tx swaps the addresses whatever the level says
+// @return null where nothing is to be touched: no frame is looked at, and runts pass like the rest
 TouchFunction touch_function(Touch touch, Verdict verdict);
 
 // Swaps destination and source of a frame of at least 12 bytes, wherever its segments begin.

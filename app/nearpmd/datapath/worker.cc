@@ -17,9 +17,9 @@ namespace {
 const Plan kIdle;
 const Plan kQuit;
 
-// The node of the running CPU, and how the time is shared out among queues, are looked at in one of
-// so many polls: a lcore moves rarely, and shares are averages.
-constexpr unsigned kSample = 16;
+// How the time is shared out among queues is an average: looked at in one of so many cycles.
+constexpr unsigned kSample = 32;
+static_assert(kSample % Worker::kPollsPerLook == 0);
 
 bool polls_pool(const Plan& plan, const page_pool* pool) {
   return std::any_of(plan.polled.begin(), plan.polled.end(),
@@ -56,10 +56,8 @@ void Worker::run() {
     rte_rcu_qsbr_quiescent(qsbr_, lcore_);
     const Plan* next = plan_.load(std::memory_order_acquire);  // pairs with publish()
     if (next != current) [[unlikely]] {
-      leave(*current, *next);
+      change(*current, *next);
       current = next;
-      now_ = rte_rdtsc();
-      turn_ = 0;  // the node is looked at before the first poll
       if (current == &kQuit) break;
     }
     if (current == &kIdle) [[unlikely]] {
@@ -73,20 +71,28 @@ void Worker::run() {
   rte_rcu_qsbr_thread_offline(qsbr_, lcore_);
 }
 
-void Worker::leave(const Plan& before, const Plan& after) {
+// From one plan to the next. It takes the place of a poll, and is timed as one.
+void Worker::change(const Plan& before, const Plan& after) {
+  end_group();
   for (const PolledQueue& queue : before.polled) {
     if (queue.pool != nullptr && !polls_pool(after, queue.pool)) page_pool_release(queue.pool);
   }
   // The plan that follows may name fewer pools: what was gathered of theirs goes now.
   for (page_pool* pool : before.foreign_pools)
     page_pool_flush_returns(pool);
+  if (!before.empty()) {
+    ++cycles_;
+    end_group();
+  }
+  now_ = rte_rdtsc();  // the time asleep is nobody's
+  turn_ = 0;           // the node is looked at before the first poll
 }
 
 void Worker::cycle(const Plan& plan) {
   rte_mbuf* burst[kMaxBurst];
-  const uint64_t start = now_;
+  if (turn_ % kPollsPerLook == 0) look_around(plan);
   sampled_ = turn_++ % kSample == 0;
-  if (sampled_) node_ = page_pool_current_node();
+  sampled_from_ = now_;  // has just been looked at, if it is a sample
   bool busy = false;
   for (const PolledQueue& queue : plan.polled) {
     if (queue.pool != nullptr) page_pool_nid_changed(queue.pool, node_);
@@ -94,19 +100,34 @@ void Worker::cycle(const Plan& plan) {
   }
   for (const HandedQueue& handed : plan.handed)
     busy |= transmit_handed(plan, handed, burst);
-  now_ = rte_rdtsc();
   if (plan.polled.empty() && plan.handed.empty()) rte_pause();
-  if (now_ >= next_reap_) [[unlikely]] {
-    reap(plan);
-    next_reap_ = now_ + plan.reap_cycles;
-  }
   for (page_pool* pool : plan.foreign_pools)
     page_pool_flush_returns(pool);
+  ++cycles_;
+  busy_cycles_ += busy ? 1 : 0;
+}
 
-  const uint64_t spent = now_ - start;
-  (busy ? counters_.busy_cycles : counters_.idle_cycles).add(spent);
+void Worker::look_around(const Plan& plan) {
+  end_group();
+  node_ = page_pool_current_node();
+  if (now_ < next_reap_) return;
+  for (TxQueue* queue : plan.tx_queues)
+    counters_.reaps.add(queue->reap_if_idle());
+  next_reap_ = now_ + plan.reap_cycles;
+}
+
+// Accounts for the cycles since the last look.
+void Worker::end_group() {
+  if (cycles_ == 0) return;
+  const uint64_t now = rte_rdtsc();
+  const uint64_t spent = now - now_;
+  const uint64_t busy = spent * busy_cycles_ / cycles_;
+  counters_.busy_cycles.add(busy);
+  counters_.idle_cycles.add(spent - busy);
   counters_.histogram.add(spent);
-  counters_.polls.add(1);
+  counters_.polls.add(cycles_);
+  now_ = now;
+  cycles_ = busy_cycles_ = 0;
 }
 
 bool Worker::poll(const Plan& plan, const PolledQueue& queue, rte_mbuf** burst) {
@@ -116,10 +137,12 @@ bool Worker::poll(const Plan& plan, const PolledQueue& queue, rte_mbuf** burst) 
   if (received == 0) return false;
   queue.counters->received.add(received);
   queue.counters->bursts.add(1);
-  const unsigned kept = plan.touch(burst, received, *queue.counters);
+  unsigned kept = received;
+  if (plan.touch != nullptr) kept = plan.touch(burst, received, *queue.counters);
   if (kept != 0) [[likely]]
     plan.verdict(queue, burst, kept);
-  if (sampled_) account(*queue.counters);
+  if (sampled_) [[unlikely]]
+    account(*queue.counters);
   return true;
 }
 
@@ -131,20 +154,16 @@ bool Worker::transmit_handed(const Plan& plan, const HandedQueue& handed, rte_mb
   handed.counters->bursts.add(1);
   rewrite_macs(handed.rewrite, burst, count);
   send_or_drop(handed.out, *handed.counters, burst, count);
-  if (sampled_) account(*handed.counters);
+  if (sampled_) [[unlikely]]
+    account(*handed.counters);
   return true;
 }
 
 // The time since the last look is this queue's, and that of the polls not looked at.
 void Worker::account(QueueCounters& counters) {
   const uint64_t now = rte_rdtsc();
-  counters.busy_cycles.add((now - now_) * kSample);
-  now_ = now;
-}
-
-void Worker::reap(const Plan& plan) {
-  for (TxQueue* queue : plan.tx_queues)
-    counters_.reaps.add(queue->reap_if_idle());
+  counters.busy_cycles.add((now - sampled_from_) * kSample);
+  sampled_from_ = now;
 }
 
 }  // namespace nearpool

@@ -14,6 +14,10 @@ namespace nearpool {
 
 class Worker {
  public:
+  // Polls of all queues between two looks at the clock and at the node of the running CPU: reading
+  // the clock costs as much as a frame or two, and a lcore moves rarely.
+  static constexpr unsigned kPollsPerLook = 8;
+
   // @param qsbr  has room for `lcore` as a thread id and outlives the worker
   Worker(unsigned lcore, rte_rcu_qsbr* qsbr);
   ~Worker();
@@ -36,9 +40,10 @@ class Worker {
   void cycle(const Plan& plan);
   bool poll(const Plan& plan, const PolledQueue& queue, rte_mbuf** burst);
   bool transmit_handed(const Plan& plan, const HandedQueue& handed, rte_mbuf** burst);
-  void leave(const Plan& before, const Plan& after);
+  void change(const Plan& before, const Plan& after);
+  void look_around(const Plan& plan);
+  void end_group();
   void account(QueueCounters& counters);
-  void reap(const Plan& plan);
 
   const unsigned lcore_;
   rte_rcu_qsbr* const qsbr_;
@@ -46,9 +51,12 @@ class Worker {
   std::atomic<const Plan*> plan_;
 
   // The worker's own.
-  alignas(64) uint64_t now_ = 0;
+  alignas(64) uint64_t now_ = 0;  // TSC at the last look
+  uint64_t sampled_from_ = 0;
   uint64_t next_reap_ = 0;
   unsigned turn_ = 0;
+  unsigned cycles_ = 0;  // poll cycles since the last look
+  unsigned busy_cycles_ = 0;
   bool sampled_ = false;
   int node_ = 0;
   LcoreCounters counters_;

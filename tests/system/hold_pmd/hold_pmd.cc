@@ -7,7 +7,8 @@
 //  - TX: frees at most 2 x 32 buffers per non-empty burst, in runs of one pool; nothing when idle;
 //    no tx_done_cleanup; reading a descriptor's status frees as a side effect.
 // Environment: HOLD_FRAMES, frames that each RX queue delivers in all (default: no end);
-// HOLD_PPS, frames per second and queue (default: as fast as they are asked for).
+// HOLD_PPS, frames per second and queue (default: as fast as they are asked for);
+// HOLD_SHORTEST, a shorter frame is refused by TX, and with it those behind it (default: none).
 #include <dlfcn.h>
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
@@ -106,6 +107,7 @@ struct RxRing {
 
 struct TxRing {
   unsigned size = 0;
+  uint64_t shortest = 0;       // frame to be sent, in bytes
   std::deque<rte_mbuf*> held;  // segments
   uint64_t sent = 0, bytes = 0;
 
@@ -131,7 +133,8 @@ struct TxRing {
     if (count == 0) return 0;
     free_some(kMostFreed);
     uint16_t taken = 0;
-    while (taken < count && held.size() + frames[taken]->nb_segs <= size) {
+    while (taken < count && held.size() + frames[taken]->nb_segs <= size &&
+           frames[taken]->pkt_len >= shortest) {
       rte_mbuf* frame = frames[taken++];
       bytes += frame->pkt_len;
       for (rte_mbuf* segment = frame; segment != nullptr;) {
@@ -233,7 +236,11 @@ int rte_eth_tx_queue_setup(uint16_t port, uint16_t queue, uint16_t descriptors, 
                            const rte_eth_txconf* conf) {
   const int error = real(&rte_eth_tx_queue_setup, "rte_eth_tx_queue_setup")(
       port, queue, descriptors, socket, conf);
-  if (error == 0 && is_hold(port)) ports[port].tx[queue].size = descriptors;
+  if (error == 0 && is_hold(port)) {
+    TxRing& ring = ports[port].tx[queue];
+    ring.size = descriptors;
+    ring.shortest = environment("HOLD_SHORTEST", 0);
+  }
   return error;
 }
 
