@@ -13,6 +13,7 @@
 #include "control/engine.hpp"
 #include "control/report.hpp"
 #include "control/signals.hpp"
+#include "doctor/doctor.hpp"
 
 namespace nearpool {
 namespace {
@@ -65,11 +66,23 @@ int main(int argc, char** argv) {
   if (!parsed) return complain(parsed.error());
   if (parsed->help) {
     fmt::print("{} [EAL options] -- [options]\n{}", argv[0], parsed->help_text);
+    fmt::print(
+        "\nInstead: {} --doctor [EAL options] [-- options] looks whether the machine is ready for "
+        "them\n",
+        argv[0]);
     return 0;
   }
+  std::vector<std::string> eal = parsed->options.eal;
+  eal.insert(eal.end(), argv + 1, argv + eal_count);
+  if (std::erase(eal, "--doctor") > 0) return doctor::run_doctor(eal, parsed->options);
 
   rte_set_application_usage_hook(print_usage);
-  if (rte_eal_init(eal_count, argv) < 0) {
+  eal.insert(eal.begin(), argv[0]);
+  std::vector<char*> words;  // which the EAL puts into another order
+  for (std::string& word : eal)
+    words.push_back(word.data());
+  words.push_back(nullptr);
+  if (rte_eal_init(static_cast<int>(eal.size()), words.data()) < 0) {
     return complain(fmt::format(
         "the EAL does not start: {} (its own lines above say more). If another DPDK program runs, "
         "give this one --file-prefix NAME or --in-memory; without hugepages give --no-huge -m 512",

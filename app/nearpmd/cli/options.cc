@@ -36,6 +36,9 @@ void add_run_options(CLI::App& app, Options& o) {
   app.add_option("--stats-period", o.stats_period, "print statistics every N seconds; 0: never")
       ->check(CLI::Range(0, 3600));
   app.add_option("--cmdline-file", o.cmdline_file, "run the prompt's commands in this file first");
+  app.add_option("--eal", o.eal,
+                 "an argument of the EAL, for a configuration file: eal = [\"-a\", \"81:00.0\"]")
+      ->allow_extra_args(false);
   app.add_flag("--exit-when-idle", o.exit_when_idle,
                "end when no port delivers anything any more, live ports included");
 }
@@ -237,7 +240,8 @@ struct Pass {
     add_pool_options(app, options, texts);
     add_rebalance_options(app, options);
     if (read_file) {
-      app.set_config("--config", "", "TOML file that holds any of these options");
+      app.set_config("--config", "", "TOML file that holds any of these options")
+          ->type_name("FILE");
       app.allow_config_extras(CLI::config_extras_mode::error);
     } else {
       app.add_option("--config", config_file);

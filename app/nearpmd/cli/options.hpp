@@ -59,6 +59,7 @@ struct Options {
   bool tx_first = false;
   uint32_t stats_period = 0;  // seconds; 0: none
   std::string cmdline_file;
+  std::vector<std::string> eal;  // arguments of the EAL, before those of the command line
 
   uint16_t rxq = 1;
   uint16_t txq = 0;  // 0: one per lcore
