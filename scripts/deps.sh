@@ -21,8 +21,10 @@ test_packages=(
   libasan8 libtsan2 libubsan1
   clang-14 clang-format-14 shellcheck
   iproute2 util-linux iputils-ping  # network namespaces
+  lua5.3               # scripts for Pktgen
   mandoc               # man pages
   python3
+  systemd              # systemd-analyze verify
 )
 
 packages=()

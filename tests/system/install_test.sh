@@ -35,7 +35,10 @@ all_there() {
     "$prefix/share/man/man1/nearpmd.1" "$prefix/share/man/man1/connectx4.1" \
     "$prefix/share/man/man3/page_pool.3" \
     "$prefix/share/bash-completion/completions/nearpmd" \
-    "$prefix/share/bash-completion/completions/connectx4"; do
+    "$prefix/share/bash-completion/completions/connectx4" \
+    "$prefix/share/nearpool/connectx4.toml" "$prefix/share/nearpool/two-node.toml" \
+    "$prefix/share/nearpool/pktgen/throughput.lua" "$prefix/share/nearpool/testpmd/txonly.cmd" \
+    "$prefix/lib/systemd/system/nearpmd.service"; do
     [[ -s $installed$file ]] || { echo "missing: $file" && bad=1; }
   done
   [[ -L $installed$drivers/librte_mempool_page_pool.so ]] ||
@@ -109,6 +112,22 @@ check "connectx4 finds its libraries" ended 0 "$prefix/bin/connectx4" --netns --
   dpdk-testpmd -l 0,1 -m 256 --in-memory "--file-prefix=nearpool-test-$$-cx" --huge-unlink \
   -- --auto-start --total-num-mbufs=4096 --stats-period=0 --tx-first --no-lsc-interrupt
 check "testpmd has two mlx5 ports" said 'Port 1: '
+
+unit=$prefix/lib/systemd/system/nearpmd.service
+if command -v systemd-analyze >/dev/null; then
+  # Of the units it belongs to it knows only those of this machine; what it says of ours counts.
+  verified() { systemd-analyze verify "$unit" 2>&1 | grep -F nearpmd.service && return 1 || return 0; }
+  check "systemd likes the unit" verified
+else
+  skip "systemd likes the unit" "there is no systemd-analyze"
+fi
+commands_exist() {
+  local program
+  for program in $(sed -nE 's/^Exec[A-Za-z]*=-?([^ ]+).*/\1/p' "$unit"); do
+    [[ -x $program ]] || { echo "no $program" && return 1; }
+  done
+}
+check "the unit's commands are there" commands_exist
 
 for page in man1/nearpmd.1 man1/connectx4.1 man3/page_pool.3; do
   check "mandoc likes $page" mandoc -T lint -W warning "$prefix/share/man/$page"

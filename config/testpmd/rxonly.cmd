@@ -1,0 +1,3 @@
+set fwd rxonly
+set promisc all on
+start
