@@ -18,7 +18,8 @@ start pmd "$connectx4" --netns --ports 2 -- stdbuf -oL "$nearpmd" -l 0,1 -m 256 
   "${eal[5]}" -- --config="$config/connectx4.toml" -i
 check "connectx4.toml: two mlx5 ports" ask 'show port summary all' '^1 .*mlx5'
 check "connectx4.toml: is what is in force" ask 'show config' '^rxd = 1024 \(file .*connectx4.toml\)'
-check "connectx4.toml: forwards" ask 'start' 'forwarding'
+send pmd start
+check "connectx4.toml: forwards" ask 'show config rxtx' 'forwarding runs$'
 check "connectx4.toml: ends well" done_well
 
 begin "$three_lcores" --vdev=net_null0 --vdev=net_null1 -- --config="$config/two-node.toml" \
