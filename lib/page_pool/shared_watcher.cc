@@ -18,6 +18,7 @@ namespace {
 constexpr std::chrono::milliseconds kPeriod{100};
 
 struct Watcher {
+  std::mutex start_and_stop;  // taken before `lock`, never by the thread itself
   std::mutex lock;
   std::condition_variable changed;
   std::vector<SharedPool*> pools;
@@ -49,6 +50,8 @@ Watcher& watcher() {
 
 void add(SharedPool* pool) {
   Watcher& w = watcher();
+  // A thread that is to end ends before another one is started: it would go on.
+  const std::lock_guard whole(w.start_and_stop);
   const std::lock_guard guard(w.lock);
   w.pools.push_back(pool);
   if (w.pools.size() != 1) return;
@@ -62,6 +65,7 @@ void add(SharedPool* pool) {
 
 void remove(SharedPool* pool) {
   Watcher& w = watcher();
+  const std::lock_guard whole(w.start_and_stop);
   pthread_t done{};
   {
     const std::lock_guard guard(w.lock);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "log_capture.hpp"
+#include "page_pool/shared_watcher.hpp"
 #include "pool_fixture.hpp"
 
 namespace nearpool::test {
@@ -66,6 +67,28 @@ class SharedPoolTest : public testing::Test {
 
   rte_mempool* mempool_ = nullptr;
 };
+
+// The last pool to go ends the watching thread, and does not wait for one that is there for the
+// next pool. A failure is a test that does not end.
+TEST_F(SharedPoolTest, IsLeftByTheWatcherWhileAnotherPoolComes) {
+  use_nodes_by_lcore();
+  ASSERT_NE(make(64, 0), nullptr);
+  ASSERT_TRUE(pool().has_several_nodes());
+  SharedPool* first = &pool();
+  rte_mempool* other =
+      rte_pktmbuf_pool_create_by_ops("other", 64, 0, 0, 2176, SOCKET_ID_ANY, "page_pool");
+  ASSERT_NE(other, nullptr);
+  auto* second = static_cast<SharedPool*>(static_cast<PoolData*>(other->pool_data));
+  shared_watcher::remove(second);
+  for (unsigned i = 0; i < 300; ++i) {
+    std::thread coming([second] { shared_watcher::add(second); });
+    shared_watcher::remove(first);
+    coming.join();
+    shared_watcher::add(first);
+    shared_watcher::remove(second);
+  }
+  rte_mempool_free(other);
+}
 
 TEST_F(SharedPoolTest, IsWholeAndGivesGoodBuffers) {
   ASSERT_NE(make(1023, 64), nullptr) << rte_strerror(rte_errno);
