@@ -258,6 +258,9 @@ ReceiveQueue* ReceiveQueue::create(Port* port, ibv_wq_init_attr* attributes, Str
   attributes->max_sge = striding.log_count != 0 ? attributes->max_sge : segments;
   ++queue->completions_->users;
   ++owner_of<ProtectionDomain>(attributes->pd)->users;
+  // Enough for another process to read where the queue receives into.
+  log(LogLevel::kNotice, "%s: receive queue 0x%x: ring %p, %u entries of %u bytes", port->name(),
+      verbs.wq_num, static_cast<void*>(ring), count, size);
   return queue;
 }
 
