@@ -2,6 +2,7 @@
 #include "cli/session.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 
 namespace nearpool {
@@ -22,6 +23,7 @@ void rebalance(Session& session) {
         "rebalance{}: port {} queue {} from lcore {} to {}: highest load {:.0f}% -> {:.0f}%\n",
         options.dry_run ? " (dry run)" : "", move->key.port, move->key.queue, move->from, move->to,
         100 * move->before, 100 * move->after);
+    std::fflush(stdout);  // no command comes after it that would
   }
   if (options.dry_run) return;
   if (auto status = session.engine.move(move->key, move->to); !status) {
