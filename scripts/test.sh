@@ -3,6 +3,7 @@
 # Builds and runs the tests:  scripts/test.sh [suite...]     no suite named: all there are.
 #   unit      GoogleTest, the tests of scripts and test data
 #   system    whole programs
+#   vm        whole programs in guests with two and four NUMA nodes
 #   sanitize  the tests marked 'sanitize', under ASAN with UBSAN and under TSAN
 #   layers    order of the layers, headers, format, warnings of a second compiler
 # and each other directory tests/NAME that has a meson.build.
@@ -108,12 +109,12 @@ run_suite() {
   esac || true # what failed is counted
 }
 
-# Suites there are, the quick ones first. tools and data belong to unit, perf to system.
+# Suites there are, the quick ones first. tools, data and model belong to unit, perf to system.
 suites_there_are() {
   local known=(layers unit system sanitize) file name
   for file in tests/*/meson.build; do
     name=$(basename "$(dirname "$file")")
-    case " ${known[*]} tools data perf " in *" $name "*) ;; *) known+=("$name") ;; esac
+    case " ${known[*]} tools data model perf " in *" $name "*) ;; *) known+=("$name") ;; esac
   done
   echo "${known[@]}"
 }
