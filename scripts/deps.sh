@@ -24,15 +24,18 @@ test_packages=(
   lua5.3               # scripts for Pktgen
   mandoc               # man pages
   python3
+  qemu-system-x86 busybox-static    # the guests of suite vm
   systemd              # systemd-analyze verify
 )
+# Fetched and unpacked for these guests, not installed.
+guest_kernel=linux-image-amd64
 
-packages=()
+packages=() kernel=
 [[ $# -gt 0 ]] || set -- build test
 for group in "$@"; do
   case $group in
     build) packages+=("${build_packages[@]}") ;;
-    test) packages+=("${test_packages[@]}") ;;
+    test) packages+=("${test_packages[@]}") kernel=$guest_kernel ;;
     *) die "no group '$group': the groups are build and test" ;;
   esac
 done
@@ -44,11 +47,19 @@ installed() {
   [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed* ]]
 }
 
+# fetch_kernel: into build-kernel, where tests/vm/kernel.py looks for it.
+fetch_kernel() {
+  [[ -z $kernel ]] || bash "$root/scripts/fetch_kernel.sh" "$kernel" "$root/build-kernel"
+}
+
 missing=()
 for package in "${packages[@]}"; do
   installed "$package" || missing+=("$package")
 done
-((${#missing[@]})) || exit 0
+if ((${#missing[@]} == 0)); then
+  fetch_kernel
+  exit 0
+fi
 
 is_root || die "missing packages, and only root may install them: run 'sudo apt-get install ${missing[*]}'"
 
@@ -67,3 +78,4 @@ if ! apt-get install -y --no-install-recommends "${missing[@]}" >>"$log" 2>&1; t
     die "apt-get knows no package ${unknown[*]}: nearpool is built on Debian 12, main section"
   die "apt-get could not install ${missing[*]}: its last lines are above"
 fi
+fetch_kernel

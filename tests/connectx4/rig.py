@@ -41,7 +41,9 @@ class Program:
     """A running program whose output is kept."""
 
     def __init__(self, options, command, before=()):
-        line = [*before, *command_line(options, command)]
+        self.launch([*before, *command_line(options, command)])
+
+    def launch(self, line):
         self.process = subprocess.Popen(line, env=ENVIRONMENT, text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.output = ""

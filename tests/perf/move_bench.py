@@ -21,6 +21,7 @@ NODES = Path("/sys/devices/system/node")
 VARIANTS = {"neither": ["--no-node-follow", "--no-foreign-reject"], "follow": ["--no-foreign-reject"],
             "reject": ["--no-node-follow"], "both": []}
 VERDICTS = {"drop": ["--forward-mode=drop", "--touch=read-data"], "tx": ["--forward-mode=tx"]}
+DESCRIPTORS = 1024
 FRAMES = 64  # in the capture that is played in a circle
 
 
@@ -64,17 +65,17 @@ class Machine:
 
 def program(machine, devices, capture, arguments):
     if devices:
-        return nearpmd.Nearpmd(arguments, machine.lcores, ports=None,
+        return nearpmd.Nearpmd(arguments, machine.lcores, ports=None, descriptors=DESCRIPTORS,
                                eal=[f"-a{device}" for device in devices])
     ports = ["--ports", "1", "--numa-node", str(machine.near), "--cpus", str(machine.device_cpu),
              "--wire", f"pcap:in={capture}:repeat=0"]
-    return nearpmd.Nearpmd(arguments, machine.lcores, ports)
+    return nearpmd.Nearpmd(arguments, machine.lcores, ports, descriptors=DESCRIPTORS)
 
 
 def rate(pmd, lcore, seconds):
     """Mpps of port 0's queue on a lcore."""
     pmd.move(0, lcore)
-    pmd.wait_for_frames(0, pmd.received(0) + 16 * nearpmd.RXD)  # the old ring has gone by
+    pmd.wait_for_frames(0, pmd.received(0) + 4 * DESCRIPTORS)  # the old ring has gone by
     began, first = time.monotonic(), pmd.received(0)
     time.sleep(seconds)
     last = pmd.received(0)
