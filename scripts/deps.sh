@@ -23,6 +23,7 @@ test_packages=(
   iproute2 util-linux iputils-ping  # network namespaces
   lua5.3               # scripts for Pktgen
   mandoc               # man pages
+  mkdocs               # the manual
   python3
   qemu-system-x86 busybox-static    # the guests of suite vm
   systemd              # systemd-analyze verify

@@ -106,6 +106,13 @@ compile() {
 }
 check "a C program is built with pkg-config page_pool" compile
 check "and runs" "$work/program"
+example() {
+  local flags
+  flags=$(pkg-config --cflags --libs page_pool libdpdk) || return 1
+  # shellcheck disable=SC2086 # words
+  cc -std=c11 -o "$work/l3fwd_pools" "$prefix/share/doc/nearpool/examples/l3fwd_pools.c" $flags
+}
+check "so is the example" example
 check "pkg-config knows where drivers lie" test "$(pkg-config --variable=driverdir page_pool)" = "$drivers"
 
 check "connectx4 finds its libraries" ended 0 "$prefix/bin/connectx4" --netns --ports 2 -- \
