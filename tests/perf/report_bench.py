@@ -25,6 +25,7 @@ BENCHMARKS = {
     "bulk": ([sys.executable, str(PERF / "bulk_bench.py")], ["--rounds", "1", "--seconds", "0.1"]),
     "throughput": ([sys.executable, str(PERF / "throughput_bench.py")],
                    ["--size", "64", "--seconds", "0.3", "--resolution", "50"]),
+    "move": ([sys.executable, str(PERF / "move_bench.py")], ["--seconds", "0.2"]),
     # Says one line of figures instead of writing them to a file.
     "connectx4": (["bash", str(PERF / "connectx4_bench.sh"), "-b", str(BUILD)], ["-s", "0.3"]),
 }
@@ -76,7 +77,8 @@ def run(name, quick, progress):
                 progress.say(f"{name}: {line.strip()}")
         process.wait()
         try:
-            results = json.loads(path.read_text(encoding="utf-8"))["results"]
+            document = json.loads(path.read_text(encoding="utf-8"))
+            results = document["results"] if "results" in document else document["measured"]
         except (OSError, ValueError, KeyError):
             results = [{"scenario": "connectx4", "contender": "testpmd io", "mpps": float(found[1]),
                         "device_ns": float(found[2]), "best_device_ns": float(found[3])}
