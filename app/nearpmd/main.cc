@@ -10,6 +10,7 @@
 #include "cli/options.hpp"
 #include "cli/prompt.hpp"
 #include "control/batch.hpp"
+#include "control/captures.hpp"
 #include "control/engine.hpp"
 #include "control/report.hpp"
 #include "control/signals.hpp"
@@ -37,6 +38,7 @@ int run(const ParsedOptions& parsed) {
     }
     fmt::print("NUMA topology: emulated by --numa-map {}\n", parsed.options.numa_map);
   }
+  const Captures captures;
   auto engine = Engine::create(parsed.options);
   if (!engine) return complain(engine.error());
   const bool prompt = parsed.options.interactive || !parsed.options.cmdline_file.empty();

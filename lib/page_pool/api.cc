@@ -9,13 +9,13 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
-#include <list>
 #include <string>
 #include <string_view>
 
 #include "numa/current_node.hpp"
 #include "page_arena/arena_handle.hpp"
 #include "page_pool.h"
+#include "page_pool/arena_list.hpp"
 #include "page_pool/queue_pool.hpp"
 #include "page_pool/registry.hpp"
 
@@ -23,12 +23,9 @@ static_assert(PAGE_POOL_MAX_NODES == nearpool::kMaxNodes);
 static_assert(PAGE_POOL_ANY_NODE == nearpool::numa::kAnyNode);
 static_assert(PAGE_ARENA_NO_WATERMARK == nearpool::ArenaHandle::kNoWatermark);
 
-struct page_arena {
-  std::unique_ptr<nearpool::ArenaHandle> handle;
-};
-
 namespace {
 
+using nearpool::ArenaList;
 using nearpool::Error;
 using nearpool::QueuePool;
 using nearpool::Registry;
@@ -38,13 +35,6 @@ thread_local std::string last_error = "no call has failed";
 int report(const Error& error) {
   last_error = error.message;
   return error.code;
-}
-
-// Never destroyed: an arena that a program leaves behind must not be touched at its exit, when the
-// EAL may have let go of the memory.
-std::list<page_arena>& arenas() {
-  static auto* list = new std::list<page_arena>;
-  return *list;
 }
 
 // struct page_pool is never completed: it is the C name of a QueuePool.
@@ -129,18 +119,18 @@ int page_arena_create(const struct page_arena_params* params, struct page_arena*
   }
   auto handle = nearpool::ArenaHandle::create(request);
   if (!handle) return report(handle.error());
-  *arena = &arenas().emplace_back(page_arena{std::move(*handle)});
+  *arena = ArenaList::instance().add(std::move(*handle));
   return 0;
 }
 
 int page_arena_destroy(struct page_arena* arena) {
   if (arena == nullptr) return 0;
-  if (Registry::instance().uses(&arena->handle->arena())) {
-    return report({-EBUSY, fmt::format("arena {}: pools still use it; destroy them first",
-                                       arena->handle->arena().name())});
-  }
-  arenas().remove_if([arena](const page_arena& entry) { return &entry == arena; });
-  return 0;
+  const auto in_use = [](const nearpool::PageArena& pages) {
+    return Registry::instance().uses(&pages);
+  };
+  if (ArenaList::instance().remove(arena, in_use)) return 0;
+  return report({-EBUSY, fmt::format("arena {}: pools still use it; destroy them first",
+                                     arena->handle->arena().name())});
 }
 
 int page_arena_dma_map(struct page_arena* arena, struct rte_device* device) {
@@ -201,11 +191,7 @@ int page_arena_force_pressure(struct page_arena* arena, int node, bool on) {
 }
 
 void page_arena_walk(void (*callback)(struct page_arena* arena, void* argument), void* argument) {
-  // The callback may destroy the arena that it is called for.
-  for (auto next = arenas().begin(); next != arenas().end();) {
-    page_arena& arena = *next++;
-    callback(&arena, argument);
-  }
+  ArenaList::instance().walk([&](page_arena* arena) { callback(arena, argument); });
 }
 
 // ---- pool

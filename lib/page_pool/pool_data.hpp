@@ -13,9 +13,13 @@ enum class PoolKind : uint32_t {
   kShared = 0x50505331,  // a program's own mempool: many lcores, pages of its own
 };
 
+// Pools of both kinds are numbered together. Control thread.
+inline uint32_t next_pool_id = 1;
+
 struct PoolData {
-  explicit PoolData(PoolKind k) : kind(k) {}
+  explicit PoolData(PoolKind k) : kind(k), id(next_pool_id++) {}
   PoolKind kind;
+  uint32_t id;  // unique in the process
 };
 
 // Name of the mempool ops. A benchmark builds a second copy without the keep rule.

@@ -80,6 +80,10 @@ class QueuePool : public PoolData {
   // A chunk of the arena was declared to the mempool. Returns its number of pages.
   unsigned declare_chunk(const void* address, std::size_t bytes);
 
+  // ---- the same from another process (queue_pool_guest.cc) ----
+  int dequeue_as_guest(void** pages, unsigned n);
+  void enqueue_as_guest(void* const* pages, unsigned n);
+
   // ---- consumer (queue_pool_consumer.cc) ----
   bool nid_changed(int node) {
     const uint64_t key = poll_key(rte_lcore_id(), node);
@@ -241,7 +245,6 @@ class QueuePool : public PoolData {
   uint32_t resting_ = 0;         // returned pages to leave in the ring while there are others
   uint32_t cache_size_ = 0;
   uint32_t bulk_ = 0;
-  uint32_t id_ = 0;
   bool hardened_ = false;
   char name_[PAGE_POOL_NAME_MAX + 1] = {};
 

@@ -21,8 +21,6 @@ namespace nearpool {
 
 namespace {
 
-uint32_t next_id = 1;
-
 constexpr uint32_t kAllFlags = PAGE_POOL_F_NO_NODE_FOLLOW | PAGE_POOL_F_NO_FOREIGN_REJECT |
                                PAGE_POOL_F_NO_PRESSURE_REJECT | PAGE_POOL_F_NO_BULK_RETURN |
                                PAGE_POOL_F_HARDENED;
@@ -112,7 +110,6 @@ Result<QueuePool*> QueuePool::create(const page_pool_params& params, PageArena* 
     rte_free(memory);
     return tl::unexpected(made.error());
   }
-  pool->id_ = next_id++;
   return pool;
 }
 
@@ -268,7 +265,7 @@ int64_t QueuePool::inflight() const {
 void QueuePool::read_stats(page_pool_stats* stats) const {
   *stats = {};
   std::snprintf(stats->name, sizeof(stats->name), "%s", name_);
-  stats->id = id_;
+  stats->id = id;
   stats->nid = arena_->id_of(nid());
   const uint32_t consumer = consumer_.load(std::memory_order_relaxed);
   stats->consumer = consumer == kNoConsumer ? -1 : static_cast<int>(consumer);

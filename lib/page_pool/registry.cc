@@ -137,6 +137,22 @@ void Registry::walk(const std::function<void(QueuePool*)>& visit) {
   }
 }
 
+void Registry::add(SharedPool* pool) {
+  const std::lock_guard guard(lock_);
+  shared_.push_back(pool);
+}
+
+void Registry::remove(SharedPool* pool) {
+  const std::lock_guard guard(lock_);
+  std::erase(shared_, pool);
+}
+
+void Registry::walk_shared(const std::function<void(SharedPool*)>& visit) {
+  const std::lock_guard guard(lock_);
+  for (SharedPool* pool : shared_)
+    visit(pool);
+}
+
 bool Registry::uses(const PageArena* arena) {
   bool used = false;
   walk([&](QueuePool* pool) { used = used || pool->arena() == arena; });

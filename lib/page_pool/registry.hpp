@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The process's queue pools, those that wait for their last pages included. Control thread, except
-// where another thread asks for a name.
+// The process's pools, those that wait for their last pages included. Control thread, except where
+// other threads look.
 #pragma once
 
 #include <rte_rcu_qsbr.h>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "page_pool/queue_pool.hpp"
+#include "page_pool/shared_pool.hpp"
 
 namespace nearpool {
 
@@ -19,14 +20,21 @@ class Registry {
   static Registry& instance();
 
   void add(QueuePool* pool);
+  // Pools that programs make without knowing of us are listed only.
+  void add(SharedPool* pool);
+  void remove(SharedPool* pool);
   // Whether the pool is gone; else it is listed as dying.
   bool retire(QueuePool* pool);
   // Returns the number of dying pools.
   unsigned service();
   void use_qsbr(rte_rcu_qsbr* qsbr);
-  // Visits those that exist now; a visit may retire pools.
+  // Any thread. Visits those that exist now; a visit of the control thread may retire pools.
   void walk(const std::function<void(QueuePool*)>& visit);
+  // Any thread. No pool goes while this runs, but those that a visit of the control thread retires.
+  void walk_shared(const std::function<void(SharedPool*)>& visit);
   bool uses(const PageArena* arena);
+  // Any thread. While it is held no pool comes or goes.
+  std::unique_lock<std::recursive_mutex> hold() { return std::unique_lock(lock_); }
   // Any thread. Returns a page to the pool that its header names, and writes that pool's name to
   // `owner`, PAGE_POOL_NAME_MAX + 1 bytes. False: it is no page of any pool that there is.
   bool return_to_owner(void* page, char* owner);
@@ -49,6 +57,7 @@ class Registry {
   std::recursive_mutex lock_;
   std::vector<QueuePool*> pools_;
   std::vector<Dying> dying_;
+  std::vector<SharedPool*> shared_;
   rte_rcu_qsbr* qsbr_ = nullptr;
 };
 

@@ -53,6 +53,9 @@ class SharedPool : public PoolData {
   void knock_and_settle();
   bool has_several_nodes() const { return arena_->nb_nodes() > 1; }
   const PageArena& arena() const { return *arena_; }
+  const rte_mempool& mempool() const { return *mempool_; }
+  uint32_t bulk() const { return bulk_; }
+  bool hardened() const { return hardened_; }
   uint32_t mode() const { return mode_.load(std::memory_order_relaxed); }
   uint64_t count(Counter counter) const { return counters_.sum(counter); }
 

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "control/captures.hpp"
+
 namespace nearpool {
 namespace {
 
@@ -34,6 +36,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const Options& options) {
   if (!workers) return tl::unexpected(workers.error());
   engine->workers_ = std::move(*workers);
   page_pool_use_qsbr(engine->workers_->qsbr());
+  Captures::wait_for(engine->workers_->qsbr());
   return engine;
 }
 
@@ -227,6 +230,7 @@ Status Engine::start(unsigned tx_first_bursts) {
   }
   assign();
   warn_at_start();
+  auto polls = Captures::control_thread_polls();
   for (Port* port : ports) {
     if (!started(port)) continue;
     if (options_.verdict == Verdict::kRedirectCpu) {
@@ -240,6 +244,7 @@ Status Engine::start(unsigned tx_first_bursts) {
     const uint64_t sent = send_first(*port, options_, tx_first_bursts);
     fmt::print("port {}: {} frames sent first\n", port->id(), sent);
   }
+  polls.unlock();
   in_force_ = options_;
   forwarding_ = true;
   publish();

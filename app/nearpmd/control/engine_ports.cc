@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "control/captures.hpp"
 #include "control/engine.hpp"
 
 namespace nearpool {
@@ -164,6 +165,7 @@ void Engine::tick() {
 Status Engine::shut_down() {
   if (forwarding_) (void)stop();
   page_pool_use_qsbr(nullptr);
+  Captures::wait_for(nullptr);
   workers_.reset();
   Status first;
   for (const auto& entry : ports_) {

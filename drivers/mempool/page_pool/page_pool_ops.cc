@@ -9,16 +9,18 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "numa/current_node.hpp"
 #include "page_arena/log.hpp"
 #include "page_pool/queue_pool.hpp"
+#include "page_pool/registry.hpp"
 #include "page_pool/shared_options.hpp"
 #include "page_pool/shared_pool.hpp"
 #include "page_pool/shared_watcher.hpp"
+#include "registration.hpp"
+#include "secondary.hpp"
+#include "telemetry.hpp"
 
 namespace {
 
@@ -72,6 +74,7 @@ int alloc(rte_mempool* mempool) {
     return pool.error().code;
   }
   mempool->pool_data = static_cast<PoolData*>(*pool);
+  nearpool::Registry::instance().add(*pool);
   if ((*pool)->has_several_nodes()) nearpool::shared_watcher::add(*pool);
   return 0;
 }
@@ -82,10 +85,13 @@ void release(rte_mempool* mempool) {
   mempool->pool_data = nullptr;
   if (data == nullptr) return;
   if (data->kind == PoolKind::kQueue) {
+    // Other threads may be looking at it.
+    const auto lock = nearpool::Registry::instance().hold();
     queue_pool(data)->lose_mempool();
     return;
   }
   SharedPool* pool = shared_pool(data);
+  nearpool::Registry::instance().remove(pool);
   nearpool::shared_watcher::remove(pool);
   using nearpool::Counter;
   NEARPOOL_LOG(DEBUG,
@@ -100,18 +106,23 @@ void release(rte_mempool* mempool) {
   SharedPool::destroy(pool);
 }
 
+// Set before there is a mempool.
+constinit bool in_secondary = false;
+
 int enqueue(rte_mempool* mempool, void* const* pages, unsigned n) {
   PoolData* data = data_of(mempool);
-  if (data->kind == PoolKind::kQueue) [[likely]] {
-    queue_pool(data)->enqueue(pages, n);
-  } else {
+  if (data->kind != PoolKind::kQueue) [[unlikely]] {
     shared_pool(data)->enqueue(pages, n);
+  } else if (in_secondary) [[unlikely]] {
+    queue_pool(data)->enqueue_as_guest(pages, n);
+  } else {
+    queue_pool(data)->enqueue(pages, n);
   }
   return 0;
 }
 
-// Pages of an arena are mapped in the process that made it.
-int refuse_in_secondary(const rte_mempool* mempool) {
+int dequeue_in_secondary(rte_mempool* mempool, QueuePool* pool, void** pages, unsigned n) {
+  if (nearpool::secondary::has_pages_of(*pool)) return pool->dequeue_as_guest(pages, n);
   static std::atomic<bool> said{false};
   if (!said.exchange(true, std::memory_order_relaxed)) {
     NEARPOOL_LOG(ERR,
@@ -123,11 +134,10 @@ int refuse_in_secondary(const rte_mempool* mempool) {
 }
 
 int dequeue(rte_mempool* mempool, void** pages, unsigned n) {
-  static const bool secondary = rte_eal_process_type() == RTE_PROC_SECONDARY;
   PoolData* data = data_of(mempool);
   if (data->kind == PoolKind::kShared) return shared_pool(data)->dequeue(pages, n);
-  if (secondary) [[unlikely]]
-    return refuse_in_secondary(mempool);
+  if (in_secondary) [[unlikely]]
+    return dequeue_in_secondary(mempool, queue_pool(data), pages, n);
   return queue_pool(data)->dequeue(pages, n);
 }
 
@@ -171,27 +181,16 @@ constinit const rte_mempool_ops page_pool_ops = [] {
   return ops;
 }();
 
-bool is_registered() {
-  for (uint32_t i = 0; i < rte_mempool_ops_table.num_ops; ++i) {
-    if (std::strcmp(rte_mempool_ops_table.ops[i].name, nearpool::kOpsName) == 0) return true;
-  }
-  return false;
+void ready(int index) {
+  in_secondary = rte_eal_process_type() == RTE_PROC_SECONDARY;
+  // The benchmark's second copy is a guest beside the first.
+  if (!nearpool::kKeepRuleBuiltIn) return;
+  nearpool::secondary::start(index);
+  nearpool::telemetry::start();
 }
 
 RTE_INIT(register_page_pool_ops) {
-  // A copy given with -d and another one where the EAL looks by itself.
-  if (is_registered()) {
-    std::fprintf(stderr, "page_pool: the plugin is loaded twice; the copy loaded first serves\n");
-    return;
-  }
-  if (rte_mempool_register_ops(&page_pool_ops) < 0) {
-    // The EAL's log is not there yet when libraries are loaded.
-    std::fprintf(
-        stderr,
-        "page_pool: the mempool ops '%s' are not registered: the table of %d is full; load "
-        "this plugin first (-d), before DPDK's own drivers\n",
-        nearpool::kOpsName, RTE_MEMPOOL_MAX_OPS_IDX);
-  }
+  nearpool::register_after_all_drivers(page_pool_ops, ready);
 }
 
 }  // namespace
