@@ -24,6 +24,8 @@ test_packages=(
   lua5.3               # scripts for Pktgen
   mandoc               # man pages
   mkdocs               # the manual
+  babeltrace2          # reads traces
+  openvswitch-switch-dpdk  # another unmodified program on the plugin
   python3
   qemu-system-x86 busybox-static    # the guests of suite vm
   systemd              # systemd-analyze verify

@@ -5,6 +5,7 @@
 #include <rte_malloc.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <new>
@@ -53,6 +54,7 @@ void PageArena::destroy(PageArena* arena) {
     rte_free(arena->chunks_[i].marks);
   rte_free(arena->chunks_);
   rte_free(arena->iova_chunks_);
+  rte_free(arena->stamps_);
   for (Node& node : std::span(arena->nodes_, arena->nb_nodes_))
     rte_free(node.free.slots());
   arena->~PageArena();
@@ -146,6 +148,33 @@ void PageArena::set_ranges() {
     }
     nodes_[i].range = hull;
   }
+}
+
+Result<void> PageArena::keep_stamps() {
+  if (stamps_ != nullptr || nb_chunks_ == 0) return {};
+  // Two pages never begin within so many bytes of each other.
+  stamp_shift_ = static_cast<unsigned>(std::bit_width(layout_.total())) - 1;
+  stamps_lo_ = chunks_[0].range.lo;
+  nb_stamps_ = ((chunks_[nb_chunks_ - 1].range.hi - stamps_lo_) >> stamp_shift_) + 1;
+  const std::size_t bytes = nb_stamps_ * sizeof(*stamps_);
+  stamps_ = static_cast<std::atomic<uint64_t>*>(rte_zmalloc("page_stamps", bytes, 64));
+  if (stamps_ != nullptr) return {};
+  nb_stamps_ = 0;
+  return fail(-ENOMEM, fmt::format("arena {}: no EAL memory to remember of each page since when it "
+                                   "is out ({} bytes); give the EAL more with -m or --socket-mem",
+                                   name_, bytes));
+}
+
+const void* PageArena::page_of_stamp(const std::atomic<uint64_t>& stamp) const {
+  const auto index = static_cast<std::size_t>(&stamp - stamps_);
+  const uintptr_t step = uintptr_t{1} << stamp_shift_;
+  // Cells are cut from stamps_lo_ on, which is aligned to more than a page.
+  const uintptr_t cell = stamps_lo_ + index * step;
+  for (uintptr_t at = cell; at < cell + step; at += kMarkGrain) {
+    const void* page = reinterpret_cast<const void*>(at);
+    if (is_page(page)) return page;
+  }
+  return nullptr;
 }
 
 void PageArena::add_page(void* page) {

@@ -138,6 +138,17 @@ class PageArena {
     return mark != nullptr && (mark->load(std::memory_order_relaxed) & kPressure) != 0;
   }
 
+  // One word for each page, for whatever a pool wants to remember of it; zero at first. Control
+  // path; a second call changes nothing.
+  Result<void> keep_stamps();
+  // Of a page of this arena, after keep_stamps().
+  std::atomic<uint64_t>* stamp_of(const void* page) const {
+    return &stamps_[(reinterpret_cast<uintptr_t>(page) - stamps_lo_) >> stamp_shift_];
+  }
+  std::span<std::atomic<uint64_t>> stamps() const { return {stamps_, nb_stamps_}; }
+  // The page that a stamp is of, or null: no page begins there.
+  const void* page_of_stamp(const std::atomic<uint64_t>& stamp) const;
+
   // Index of the node to use for a node id: its own, or that of the nearest node of the arena.
   uint32_t index_of(int node_id) const { return index_of_id_[static_cast<unsigned>(node_id)]; }
   int id_of(uint32_t node) const { return nodes_[node].id; }
@@ -190,6 +201,10 @@ class PageArena {
   Chunk* chunks_ = nullptr;  // by address
   IovaChunk* iova_chunks_ = nullptr;
   uint32_t nb_iova_chunks_ = 0;
+  std::atomic<uint64_t>* stamps_ = nullptr;
+  std::size_t nb_stamps_ = 0;
+  uintptr_t stamps_lo_ = 0;
+  unsigned stamp_shift_ = 0;  // as many bytes as a page has at least
   uint16_t data_room_ = 0;
   uint16_t priv_size_ = 0;
   uint32_t index_of_id_[kMaxNodes] = {};

@@ -274,6 +274,17 @@ int64_t page_pool_inflight(const struct page_pool* pool) {
   return from(pool)->inflight();
 }
 
+int page_pool_walk_out(const struct page_pool* pool, uint64_t older_than_ms,
+                       void (*callback)(const struct page_pool_out* out, void* argument),
+                       void* argument) {
+  const int result = from(pool)->walk_out(
+      older_than_ms, [&](const page_pool_out& out) { callback(&out, argument); });
+  if (result == 0) return 0;
+  return report({result, fmt::format("pool {} does not remember since when its pages are out; make "
+                                     "it with PAGE_POOL_F_LEAK_WATCH",
+                                     from(pool)->name())});
+}
+
 int page_pool_destroy(struct page_pool* pool) {
   if (pool == nullptr) return 0;
   return Registry::instance().retire(from(pool)) ? 0 : -EINPROGRESS;

@@ -12,7 +12,7 @@
 //               into objs, after which the code itself sets len = size; if that is refused, a
 //               driver call for what remains, into the caller's table. Until one of them succeeds,
 //               objs still holds pages: a refused call must not have written there.
-// Later releases flush half a cache and ignore flushthresh; they need a file of their own.
+// 26.07 flushes half a cache and ignores flushthresh: there no cache is used (dpdk_compat.hpp).
 //
 // Rules that follow:
 //   - size never changes inside a dequeue: the inline code uses it afterwards;
@@ -22,20 +22,20 @@
 
 #include <rte_config.h>
 #include <rte_mempool.h>
-#include <rte_version.h>
 
 #include <cstdint>
 #include <cstring>
 
-static_assert(RTE_VERSION < RTE_VERSION_NUM(26, 7, 0, 0),
-              "DPDK 26.07 flushes half a cache at a time and ignores flushthresh");
+#include "dpdk_compat.hpp"
 
 namespace nearpool::lcore_cache {
 
 inline constexpr uint32_t kMaxSize = RTE_MEMPOOL_CACHE_MAX_SIZE;
 
-// The cache of a lcore, or null: the mempool has none, or the thread has no lcore id.
+// The cache of a lcore, or null: the mempool has none, the thread has no lcore id, or caches are
+// not to be steered.
 inline rte_mempool_cache* of(rte_mempool* mempool, unsigned lcore) {
+  if constexpr (!compat::kCachesGoByThreshold) return nullptr;
   return mempool->cache_size == 0 || lcore >= RTE_MAX_LCORE ? nullptr
                                                             : &mempool->local_cache[lcore];
 }
@@ -43,11 +43,11 @@ inline rte_mempool_cache* of(rte_mempool* mempool, unsigned lcore) {
 // Other lcores may store 0 there, see knock(); so the owner stores atomically as well. Relaxed: the
 // callers order it where that matters.
 inline void set_flush_threshold(rte_mempool_cache* cache, uint32_t threshold) {
-  __atomic_store_n(&cache->flushthresh, threshold, __ATOMIC_RELAXED);
+  __atomic_store_n(&compat::threshold_of(cache), threshold, __ATOMIC_RELAXED);
 }
 
 inline uint32_t flush_threshold(const rte_mempool_cache* cache) {
-  return __atomic_load_n(&cache->flushthresh, __ATOMIC_RELAXED);
+  return __atomic_load_n(&compat::threshold_of(cache), __ATOMIC_RELAXED);
 }
 
 // Most pages a serving cache of that size holds.
@@ -72,7 +72,7 @@ inline void gather(rte_mempool_cache* cache, uint32_t bulk) {
 // afterwards whether it still may. The owner's inline code reads the word plainly, so
 // ThreadSanitizer is told not to look: on every machine DPDK knows, an aligned word is read whole.
 __attribute__((no_sanitize("thread"))) inline void knock(rte_mempool_cache* cache) {
-  __atomic_store_n(&cache->flushthresh, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&compat::threshold_of(cache), 0, __ATOMIC_RELAXED);
 }
 
 // Whether a driver call moves the cache's own content.

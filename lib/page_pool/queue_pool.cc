@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "page_pool/sift.hpp"
+#include "page_pool/trace.hpp"
 
 namespace nearpool {
 
@@ -212,6 +213,7 @@ bool QueuePool::take_from_arena(void** pages, uint32_t n, unsigned lcore,
   }
   counters_.add(lcore, Counter::kAllocArena, n);
   counters_.add(lcore, Counter::kAllocFallback, taken.fallback);
+  trace::state_hold(id, name_, n, arena_->id_of(nid()), owned + n);
   adopt(pages, n);
   if (!strict()) check_mode();
   return true;

@@ -30,6 +30,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 
 #include "error.hpp"
 #include "page_arena/page_arena.hpp"
@@ -63,7 +64,11 @@ class QueuePool : public PoolData {
   void lose_mempool();
   uint32_t owned() const { return owned_.load(std::memory_order_acquire); }
   const char* name() const { return name_; }
+  uint64_t count(Counter counter) const { return counters_.sum(counter); }
   void read_stats(page_pool_stats* stats) const;
+  // Any thread. Pages out for longer; -ENOTSUP if they are not watched.
+  int walk_out(uint64_t older_than_ms,
+               const std::function<void(const page_pool_out&)>& visit) const;
   int64_t inflight() const;
   PageArena* arena() const { return arena_; }
   // Whether a page's header names this pool. The pool's mempool may be gone.
@@ -232,6 +237,7 @@ class QueuePool : public PoolData {
   bool check_return(void* page, unsigned lcore);
   void mark_out(void* const* pages, uint32_t n);
   void report_takeover(unsigned lcore, uint32_t before);
+  void stamp_out(const void* page, unsigned lcore);
 
   // Written at creation only.
   rte_mempool* mempool_ = nullptr;
@@ -246,6 +252,7 @@ class QueuePool : public PoolData {
   uint32_t cache_size_ = 0;
   uint32_t bulk_ = 0;
   bool hardened_ = false;
+  bool leak_watch_ = false;  // only of a hardened pool
   char name_[PAGE_POOL_NAME_MAX + 1] = {};
 
   // Read by every return, written when the queue, the mode or an option changes.

@@ -10,6 +10,7 @@
 #include "page_arena/log.hpp"
 #include "page_pool/queue_pool.hpp"
 #include "page_pool/sift.hpp"
+#include "page_pool/trace.hpp"
 
 namespace nearpool {
 
@@ -78,6 +79,7 @@ void QueuePool::take_over(unsigned lcore) {
 bool QueuePool::move_to(uint32_t node, unsigned lcore) {
   Claim claim(*this, holder_of(lcore));
   if (!claim) return false;
+  trace::update_nid(id, name_, arena_->id_of(nid()), arena_->id_of(node));
   nid_.store(node, std::memory_order_relaxed);
   home_.store(&arena_->free_list(node), std::memory_order_relaxed);
   // Before the next holder of the claim drains the ring: it must not do so relaxed, on top of the

@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint32_t kAllFlags = PAGE_POOL_F_NO_NODE_FOLLOW | PAGE_POOL_F_NO_FOREIGN_REJECT |
                                PAGE_POOL_F_NO_PRESSURE_REJECT | PAGE_POOL_F_NO_BULK_RETURN |
-                               PAGE_POOL_F_HARDENED;
+                               PAGE_POOL_F_HARDENED | PAGE_POOL_F_LEAK_WATCH;
 
 Result<void> check(const page_pool_params& params, const PageArena& arena) {
   const char* name = params.name;
@@ -65,6 +65,9 @@ Result<void> check(const page_pool_params& params, const PageArena& arena) {
 
 Result<QueuePool*> QueuePool::create(const page_pool_params& params, PageArena* arena) {
   if (Result<void> good = check(params, *arena); !good) return tl::unexpected(good.error());
+  if ((params.flags & PAGE_POOL_F_LEAK_WATCH) != 0) {
+    if (Result<void> kept = arena->keep_stamps(); !kept) return tl::unexpected(kept.error());
+  }
   const int node =
       params.node == PAGE_POOL_ANY_NODE ? numa::current_node(numa::system_topology()) : params.node;
   const uint32_t ring_slots =
@@ -96,7 +99,8 @@ Result<QueuePool*> QueuePool::create(const page_pool_params& params, PageArena* 
   // Nor may one lcore's returns hold the whole pool back.
   pool->bulk_ =
       std::min(params.bulk != 0 ? params.bulk : kDefaultBulk, std::max(1u, params.quota * 2 / 3));
-  pool->hardened_ = (params.flags & PAGE_POOL_F_HARDENED) != 0;
+  pool->hardened_ = (params.flags & (PAGE_POOL_F_HARDENED | PAGE_POOL_F_LEAK_WATCH)) != 0;
+  pool->leak_watch_ = (params.flags & PAGE_POOL_F_LEAK_WATCH) != 0;
   pool->flags_.store(params.flags, std::memory_order_relaxed);
   pool->quota_.store(params.quota, std::memory_order_relaxed);
   pool->nid_.store(arena->index_of(node), std::memory_order_relaxed);
@@ -167,7 +171,7 @@ unsigned QueuePool::declare_chunk(const void* address, std::size_t bytes) {
 }
 
 void QueuePool::set_flags(uint32_t set, uint32_t clear) {
-  constexpr uint32_t kChangeable = kAllFlags & ~PAGE_POOL_F_HARDENED;
+  constexpr uint32_t kChangeable = kAllFlags & ~(PAGE_POOL_F_HARDENED | PAGE_POOL_F_LEAK_WATCH);
   flags_.store((flags() & ~(clear & kChangeable)) | (set & kChangeable), std::memory_order_relaxed);
   // Strict first: what is drained after the stash was marked goes through the rule.
   check_mode();

@@ -12,6 +12,7 @@ void QueuePool::mark_out(void* const* pages, uint32_t n) {
   const unsigned lcore = rte_lcore_id();
   for (uint32_t i = 0; i < n; ++i) {
     std::atomic<uint8_t>* mark = arena_->mark_of(pages[i]);
+    if (leak_watch_) stamp_out(pages[i], lcore);
     // Relaxed: whoever returns the page got it from us through the program.
     if ((mark->fetch_or(kOut, std::memory_order_relaxed) & kOut) == 0) continue;
     counters_.add(lcore, Counter::kMisuse, 1);
@@ -56,7 +57,10 @@ bool QueuePool::check_return(void* page, unsigned lcore) {
              0) {
     complaint = "was not out: it was returned twice";
   }
-  if (complaint == nullptr) return true;
+  if (complaint == nullptr) {
+    if (leak_watch_) arena_->stamp_of(page)->store(0, std::memory_order_relaxed);
+    return true;
+  }
   counters_.add(lcore, Counter::kMisuse, 1);
   if (worth_saying(counters_.sum(Counter::kMisuse))) {
     NEARPOOL_LOG(ERR, "pool %s: %p, returned by lcore %d, %s; it is not taken in", name_, page,

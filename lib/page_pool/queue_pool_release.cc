@@ -8,6 +8,7 @@
 #include "page_arena/log.hpp"
 #include "page_pool/queue_pool.hpp"
 #include "page_pool/registry.hpp"
+#include "page_pool/trace.hpp"
 
 namespace nearpool {
 
@@ -48,6 +49,7 @@ void QueuePool::release(void* const* pages, uint32_t n, unsigned lcore) {
   }
   if (home == 0) return;
   counters_.add(lcore, Counter::kReleased, home);
+  trace::state_release(id, name_, home, owned_.load(std::memory_order_relaxed) - home);
   owned_.fetch_sub(home, std::memory_order_release);
 }
 

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "page_arena/log.hpp"
+#include "page_pool/trace.hpp"
 
 namespace nearpool {
 
@@ -32,6 +33,11 @@ bool others_run() {
   return false;
 }
 
+void trace_end(const QueuePool& pool) {
+  trace::release(pool.id, pool.name(), pool.inflight(), pool.count(Counter::kAllocArena),
+                 pool.count(Counter::kReleased));
+}
+
 }  // namespace
 
 // Never destroyed: pools may outlive main().
@@ -49,6 +55,7 @@ bool Registry::retire(QueuePool* pool) {
   const std::lock_guard guard(lock_);
   std::erase(pools_, pool);
   pool->start_dying();
+  trace_end(*pool);
   const uint64_t now = rte_get_tsc_cycles();
   Dying dying{.pool = pool, .since = now, .next_warning = now + kFirstWarningS * rte_get_tsc_hz()};
   if (may_free(dying, now)) {
@@ -66,6 +73,7 @@ unsigned Registry::service() {
   const uint64_t now = rte_get_tsc_cycles();
   std::erase_if(dying_, [&](Dying& dying) {
     dying.pool->service();
+    trace_end(*dying.pool);
     if (may_free(dying, now)) {
       QueuePool::free(dying.pool);
       return true;
@@ -107,6 +115,8 @@ void Registry::watch(Dying& dying, uint64_t now) {
   }
   if (now < dying.next_warning || dying.pool->owned() == 0) return;
   dying.next_warning = now + kWarningEveryS * rte_get_tsc_hz();
+  trace::stall(dying.pool->id, dying.pool->name(), inflight,
+               (now - dying.since) / rte_get_tsc_hz());
   NEARPOOL_LOG(WARNING, "pool %s is dying since %llu s: %u pages are not home, %lld of them in use",
                dying.pool->name(),
                static_cast<unsigned long long>((now - dying.since) / rte_get_tsc_hz()),

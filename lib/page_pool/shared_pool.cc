@@ -10,6 +10,7 @@
 
 #include "numa/current_node.hpp"
 #include "page_arena/log.hpp"
+#include "page_pool/trace.hpp"
 
 namespace nearpool {
 
@@ -65,7 +66,9 @@ uint32_t SharedPool::follow(unsigned lcore, rte_mempool_cache* cache) {
       has_several_nodes() ? arena_->index_of(numa::current_node(numa::system_topology())) : 0;
   if (lcore >= RTE_MAX_LCORE) return node;
   Lcore& state = lcores_[lcore];
-  if (likely(state.nid.load(std::memory_order_relaxed) == node)) return node;
+  const uint32_t before = state.nid.load(std::memory_order_relaxed);
+  if (likely(before == node)) return node;
+  trace::update_nid(id, mempool_->name, arena_->id_of(before), arena_->id_of(node));
   state.nid.store(node, std::memory_order_relaxed);
   counters_.add(lcore, Counter::kNidUpdates, 1);
   if (cache == nullptr || !refuse_foreign_) return node;
@@ -135,6 +138,9 @@ void SharedPool::enqueue(void* const* pages, unsigned n) {
     if (nb_kept != 0) keep(kept, nb_kept, lcore, cache, own);
     give(going, step - nb_kept);
     counters_.add(lcore, Counter::kForeignRefused, step - nb_kept);
+    if (nb_kept != step) {
+      trace::foreign_reject(id, mempool_->name, step - nb_kept, arena_->id_of(node));
+    }
     done += step;
   }
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "page_pool/shared_watcher.hpp"
 
-#include <pthread.h>
-#include <rte_lcore.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <vector>
 
+#include "dpdk_compat.hpp"
 #include "page_arena/log.hpp"
 
 namespace nearpool::shared_watcher {
@@ -22,12 +20,12 @@ struct Watcher {
   std::mutex lock;
   std::condition_variable changed;
   std::vector<SharedPool*> pools;
-  pthread_t thread{};
+  compat::ControlThread thread{};
 
   // An EAL control thread: it keeps off the lcores' CPUs where there are others.
-  static void* run(void* self) {
+  static compat::ControlResult run(void* self) {
     static_cast<Watcher*>(self)->watch();
-    return nullptr;
+    return compat::kControlDone;
   }
 
   void watch() {
@@ -55,7 +53,7 @@ void add(SharedPool* pool) {
   const std::lock_guard guard(w.lock);
   w.pools.push_back(pool);
   if (w.pools.size() != 1) return;
-  if (rte_ctrl_thread_create(&w.thread, "page_pool_watch", nullptr, Watcher::run, &w) != 0) {
+  if (compat::start_control_thread(&w.thread, "page_pool_watch", Watcher::run, &w) != 0) {
     w.pools.clear();
     NEARPOOL_LOG(WARNING,
                  "no control thread could be started: lcores that change node are noticed "
@@ -66,14 +64,14 @@ void add(SharedPool* pool) {
 void remove(SharedPool* pool) {
   Watcher& w = watcher();
   const std::lock_guard whole(w.start_and_stop);
-  pthread_t done{};
+  compat::ControlThread done{};
   {
     const std::lock_guard guard(w.lock);
     if (std::erase(w.pools, pool) == 0 || !w.pools.empty()) return;
     done = w.thread;
     w.changed.notify_all();
   }
-  pthread_join(done, nullptr);
+  compat::join(done);
 }
 
 }  // namespace nearpool::shared_watcher

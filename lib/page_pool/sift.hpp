@@ -3,6 +3,7 @@
 #pragma once
 
 #include "page_pool/queue_pool.hpp"
+#include "page_pool/trace.hpp"
 
 namespace nearpool {
 
@@ -49,6 +50,8 @@ template <typename Keep>
     counters_.add(lcore, Counter::kForeignRefused, nb_foreign);
     counters_.add(lcore, Counter::kPressureRefused, nb_pressure);
     counters_.add(lcore, Counter::kReleasedSurplus, nb_surplus);
+    if (nb_foreign != 0) trace::foreign_reject(id, name_, nb_foreign, arena_->id_of(rule.nid));
+    if (nb_pressure != 0) trace::pressure_reject(id, name_, nb_pressure, arena_->id_of(rule.nid));
     // Kept pages first: as long as the others are not home, the pool cannot come to its end.
     if (nb_kept != 0) keep(kept, nb_kept);
     release(going, step - nb_kept, lcore);

@@ -4,6 +4,7 @@
 #include <rte_mempool.h>
 
 #include "cli/session.hpp"
+#include "control/leaks.hpp"
 
 namespace nearpool {
 namespace {
@@ -201,6 +202,8 @@ std::vector<Command> pool_commands(Session& s) {
          print_buffers(**buffers);
          return {};
        }},
+      {"show page_pool leaks", show, "pages out for longer than --leak-report says",
+       [&s](const Arguments&) { return print_leaks(stdout, s.engine); }},
       {"show page_arena", show, "the page memory of each node",
        [&s](const Arguments&) { return show_arena(s); }},
       {"show numa", show, "the nodes of lcores and ports",

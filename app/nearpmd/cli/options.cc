@@ -33,7 +33,8 @@ void add_run_options(CLI::App& app, Options& o) {
   app.add_flag("-i,--interactive", o.interactive, "open the prompt");
   app.add_flag("-a,--auto-start", o.auto_start, "with -i: start forwarding at once");
   app.add_flag("--tx-first", o.tx_first, "send one burst from each TX queue first");
-  app.add_option("--stats-period", o.stats_period, "print statistics every N seconds; 0: never")
+  app.add_option("--stats-period", o.stats_period,
+                 "every N seconds: rates, local share and pool levels of each queue; 0: never")
       ->check(CLI::Range(0, 3600));
   app.add_option("--cmdline-file", o.cmdline_file, "run the prompt's commands in this file first");
   app.add_option("--eal", o.eal,
@@ -105,6 +106,9 @@ void add_pool_options(CLI::App& app, Options& o, Texts& t) {
   app.add_flag("--no-pressure-reject", t.no_pressure_reject, "keep pages taken under pressure");
   app.add_flag("--no-bulk-return", t.no_bulk_return, "return pages one by one");
   app.add_flag("--hardened", o.pool.hardened, "check every take and return");
+  app.add_option("--leak-report", o.pool.leak_seconds,
+                 "watch pages that are out for more than N seconds, hardened; 0: do not")
+      ->check(CLI::Range(0, 86400));
 }
 
 void add_rebalance_options(CLI::App& app, Options& o) {
@@ -204,12 +208,14 @@ Status check_together(const Options& o) {
     return failure("--pass-map needs --forward-mode=pass, or -i to choose it later");
   }
   const bool stock = o.pool.ops != "page_pool";
-  if (stock && (o.pool.hardened || !o.numa_map.empty() || o.arena.no_huge || o.arena.lenient ||
-                o.arena.min_pages || o.arena.low_pages || o.arena.high_pages || o.pool.ring != 0 ||
-                o.pool.quota != 0 || !o.pool.node_follow || !o.pool.foreign_reject ||
-                !o.pool.pressure_reject || !o.pool.bulk_return)) {
+  if (stock &&
+      (o.pool.hardened || o.pool.leak_seconds != 0 || !o.numa_map.empty() || o.arena.no_huge ||
+       o.arena.lenient || o.arena.min_pages || o.arena.low_pages || o.arena.high_pages ||
+       o.pool.ring != 0 || o.pool.quota != 0 || !o.pool.node_follow || !o.pool.foreign_reject ||
+       !o.pool.pressure_reject || !o.pool.bulk_return)) {
     return failure(
-        "--pool-ops {} is a stock mempool: --hardened, --numa-map, --arena-*, --pool-ring, "
+        "--pool-ops {} is a stock mempool: --hardened, --leak-report, --numa-map, --arena-*, "
+        "--pool-ring, "
         "--pool-quota, --no-node-follow, --no-foreign-reject, --no-pressure-reject and "
         "--no-bulk-return need --pool-ops page_pool",
         o.pool.ops);

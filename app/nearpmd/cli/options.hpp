@@ -42,6 +42,7 @@ struct PoolOptions {
   bool pressure_reject = true;
   bool bulk_return = true;
   bool hardened = false;
+  uint32_t leak_seconds = 0;  // pages out for longer are reported; 0: they are not watched
   std::string ops = "page_pool";
 };
 

@@ -90,6 +90,8 @@ void tick_session(Session& session, double now_seconds) {
     for (const Port* port : session.engine.ports_in_use()) {
       print_frames(stdout, *port, session.frames(*port));
     }
+    // Below a prompt nothing is redrawn: somebody may be typing.
+    fmt::print("{}", session.view.next(look_at_queues(session.engine), now_seconds, 0));
     std::fflush(stdout);
   }
 }

@@ -9,6 +9,7 @@
 #include "cli/command_table.hpp"
 #include "cli/options.hpp"
 #include "control/engine.hpp"
+#include "control/live_view.hpp"
 #include "control/load_meter.hpp"
 #include "control/report.hpp"
 
@@ -27,6 +28,7 @@ struct Session {
   double next_load = 0;       // seconds
   double next_rebalance = 0;  // seconds
   double next_report = 0;     // seconds
+  LiveView view;
   // What `clear fwd stats all` subtracts.
   std::map<uint16_t, PortFrames> cleared;
   // Runs a file of commands; the sentence names file and line. Set by the prompt.

@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "control/input_watch.hpp"
+#include "control/leaks.hpp"
+#include "control/live_view.hpp"
 #include "control/report.hpp"
 #include "control/signals.hpp"
 
@@ -63,6 +65,8 @@ Status run_batch(Engine& engine) {
   const bool finite = all_inputs_finite(engine);
   InputWatch watch(finite ? kQuietSeconds : kIdleQuietSeconds);
   double next_report = now_seconds() + options.stats_period;
+  LiveView view;
+  if (options.stats_period != 0) view.next(look_at_queues(engine), now_seconds(), 0);
   while (!stop_requested()) {
     poll(nullptr, 0, kTickMilliseconds);  // ends early on a signal
     engine.tick();
@@ -72,11 +76,18 @@ Status run_batch(Engine& engine) {
       break;
     }
     if (options.stats_period != 0 && now >= next_report) {
-      for (const Port* port : engine.ports_in_use())
-        print_frames(stdout, *port, frames_of(*port));
+      const unsigned rows = terminal_rows(stdout);
+      if (rows == 0) {
+        for (const Port* port : engine.ports_in_use())
+          print_frames(stdout, *port, frames_of(*port));
+      }
+      fmt::print("{}", view.next(look_at_queues(engine), now, rows));
       std::fflush(stdout);
       next_report += options.stats_period;
     }
+  }
+  if (options.pool.leak_seconds != 0) {
+    if (auto status = print_leaks(stdout, engine); !status) return status;
   }
   return engine.stop();
 }

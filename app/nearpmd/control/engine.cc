@@ -24,7 +24,20 @@ std::vector<unsigned> worker_lcores() {
   return lcores;
 }
 
+// Never destroyed: telemetry may ask to the very end.
+QueueBoard& queue_board() {
+  static QueueBoard* const board = [] {
+    auto* made = new QueueBoard;
+    answer_telemetry_from(*made);
+    return made;
+  }();
+  return *board;
+}
+
 }  // namespace
+
+Engine::Engine(const Options& options) : options_(options), board_(queue_board()) {
+}
 
 Result<std::unique_ptr<Engine>> Engine::create(const Options& options) {
   std::unique_ptr<Engine> engine(new Engine(options));

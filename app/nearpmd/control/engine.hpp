@@ -11,6 +11,7 @@
 #include "control/packet_memory.hpp"
 #include "control/plans.hpp"
 #include "control/port.hpp"
+#include "control/queue_board.hpp"
 #include "control/worker_set.hpp"
 
 namespace nearpool {
@@ -66,7 +67,7 @@ class Engine {
   std::vector<LcorePlace> forwarding_lcores() const;
 
  private:
-  explicit Engine(const Options& options) : options_(options) {}
+  explicit Engine(const Options& options);
   Status open_ports();
   Status check_options() const;
   Status make_memory();
@@ -90,6 +91,7 @@ class Engine {
   std::set<uint16_t> quiet_;
   bool forwarding_ = false;
   unsigned dying_ = 0;
+  QueueBoard& board_;
 };
 
 // Sends `bursts` bursts of 64-byte UDP frames from each TX queue of `port`; nobody else sends on

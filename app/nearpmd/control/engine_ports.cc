@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the engine does to ports, while the others forward.
+#include <rte_cycles.h>
 #include <rte_dev.h>
 
 #include <algorithm>
@@ -153,6 +154,8 @@ Status Engine::reconfigure() {
 void Engine::tick() {
   flush_main_lcore();
   dying_ = page_pool_service();
+  board_.refresh(*this,
+                 static_cast<double>(rte_get_tsc_cycles()) / static_cast<double>(rte_get_tsc_hz()));
   if (forwarding_) return;
   // Nobody else sends now: what idle TX rings still hold is asked back from here.
   for (const auto& entry : ports_) {

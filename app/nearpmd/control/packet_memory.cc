@@ -25,6 +25,7 @@ uint32_t pool_flags(const PoolOptions& options) {
   if (!options.pressure_reject) flags |= PAGE_POOL_F_NO_PRESSURE_REJECT;
   if (!options.bulk_return) flags |= PAGE_POOL_F_NO_BULK_RETURN;
   if (options.hardened) flags |= PAGE_POOL_F_HARDENED;
+  if (options.leak_seconds != 0) flags |= PAGE_POOL_F_LEAK_WATCH;
   return flags;
 }
 

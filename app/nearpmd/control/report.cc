@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "control/leaks.hpp"
+
 namespace nearpool {
 namespace {
 
@@ -142,6 +144,8 @@ bool print_final(std::FILE* out, const Engine& engine) {
                  books.name, books.inflight);
     }
   }
+  // Who had them, if that is known.
+  if (!good && engine.options().pool.leak_seconds != 0) (void)print_leaks(out, engine);
   if (engine.dying() != 0) {
     good = false;
     fmt::print(out, "LEAK: {} dying pools still have pages out\n", engine.dying());

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -77,7 +78,6 @@ int answer(const rte_mp_msg* request, const void* peer) {
   reply.ops_index = own_ops_index;
   Registry::instance().walk([&](QueuePool* /*pool*/) { ++reply.pools; });
   std::array<int, RTE_MP_MAX_FD_NUM> descriptors{};
-  int sent = 0;
   // The arenas stay while this runs, and so do their descriptors until the message is on its way.
   ArenaList::instance().walk([&](page_arena* arena) {
     const uint32_t place = reply.arenas++;
@@ -88,7 +88,7 @@ int answer(const rte_mp_msg* request, const void* peer) {
   rte_mp_msg text = message(kAttach, reply);
   text.num_fds = static_cast<int>(reply.count);
   std::copy(descriptors.begin(), descriptors.end(), text.fds);
-  sent = rte_mp_reply(&text, static_cast<const char*>(peer));
+  const int sent = rte_mp_reply(&text, static_cast<const char*>(peer));
   for (uint32_t i = 0; i < reply.count; ++i)
     close(descriptors[i]);
   return sent;

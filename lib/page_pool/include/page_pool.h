@@ -157,6 +157,11 @@ int page_arena_force_pressure(struct page_arena* arena, int node, bool on);
 #define PAGE_POOL_F_NO_BULK_RETURN (1u << 3)
 /** Check every take and return, and name the pool, page and lcore of a misuse. Only at creation. */
 #define PAGE_POOL_F_HARDENED (1u << 4)
+/**
+ * Remember of each page that is out since when, and which lcore it was handed to. Means
+ * PAGE_POOL_F_HARDENED too, since no page may pass inline then. Only at creation.
+ */
+#define PAGE_POOL_F_LEAK_WATCH (1u << 5)
 
 struct page_pool_params {
   const char* name; /**< 1 to PAGE_POOL_NAME_MAX letters, digits, '_', '-' or '.'; unique */
@@ -215,7 +220,7 @@ void page_pool_put_bulk(struct page_pool* pool, struct rte_mbuf* const* buffers,
  */
 void page_pool_flush_returns(struct page_pool* pool);
 
-/** Sets or clears PAGE_POOL_F_* at run time, all but PAGE_POOL_F_HARDENED. Control thread. */
+/** Sets or clears those PAGE_POOL_F_* that are not "only at creation". Control thread. */
 int page_pool_set_flags(struct page_pool* pool, uint32_t set, uint32_t clear);
 /** @param quota 1 to the arena's pages; a pool above it shrinks as pages return. Control thread. */
 int page_pool_set_quota(struct page_pool* pool, uint32_t quota);
@@ -282,6 +287,21 @@ struct page_pool_stats {
 void page_pool_get_stats(const struct page_pool* pool, struct page_pool_stats* stats);
 /** Pages handed out and not yet back. Any thread; exact while workers stand still. */
 int64_t page_pool_inflight(const struct page_pool* pool);
+
+/** A page that is out: in an RX ring, in a TX ring or in the application. */
+struct page_pool_out {
+  const void* page; /**< its address, for a debugger; the page may be back by now */
+  int lcore;        /**< that it was last handed to; -1: a thread without an lcore id */
+  uint64_t age_ms;  /**< since then */
+};
+/**
+ * Calls @p callback for each page of the pool that is out longer than @p older_than_ms. Any thread;
+ * exact while workers stand still, to about a millisecond. The callback may not destroy pools.
+ * @return 0, or -ENOTSUP: the pool was not made with PAGE_POOL_F_LEAK_WATCH.
+ */
+int page_pool_walk_out(const struct page_pool* pool, uint64_t older_than_ms,
+                       void (*callback)(const struct page_pool_out* out, void* argument),
+                       void* argument);
 
 /**
  * Ends a pool. Queues using it must be closed and its consumer have called page_pool_release().
