@@ -69,12 +69,12 @@ inline constexpr bool kCachesGoByThreshold = true;
 
 // The threshold, or a word that nobody reads where a release has none.
 template <typename Cache>
-uint32_t& threshold_of(Cache* cache) {
+auto* threshold_of(Cache* cache) {
   if constexpr (requires { cache->flushthresh; }) {
-    return cache->flushthresh;
+    return &cache->flushthresh;
   } else {
     static uint32_t none = 0;
-    return none;
+    return &none;
   }
 }
 

@@ -43,11 +43,11 @@ inline rte_mempool_cache* of(rte_mempool* mempool, unsigned lcore) {
 // Other lcores may store 0 there, see knock(); so the owner stores atomically as well. Relaxed: the
 // callers order it where that matters.
 inline void set_flush_threshold(rte_mempool_cache* cache, uint32_t threshold) {
-  __atomic_store_n(&compat::threshold_of(cache), threshold, __ATOMIC_RELAXED);
+  __atomic_store_n(compat::threshold_of(cache), threshold, __ATOMIC_RELAXED);
 }
 
 inline uint32_t flush_threshold(const rte_mempool_cache* cache) {
-  return __atomic_load_n(&compat::threshold_of(cache), __ATOMIC_RELAXED);
+  return __atomic_load_n(compat::threshold_of(cache), __ATOMIC_RELAXED);
 }
 
 // Most pages a serving cache of that size holds.
@@ -72,7 +72,7 @@ inline void gather(rte_mempool_cache* cache, uint32_t bulk) {
 // afterwards whether it still may. The owner's inline code reads the word plainly, so
 // ThreadSanitizer is told not to look: on every machine DPDK knows, an aligned word is read whole.
 __attribute__((no_sanitize("thread"))) inline void knock(rte_mempool_cache* cache) {
-  __atomic_store_n(&compat::threshold_of(cache), 0, __ATOMIC_RELAXED);
+  __atomic_store_n(compat::threshold_of(cache), 0, __ATOMIC_RELAXED);
 }
 
 // Whether a driver call moves the cache's own content.

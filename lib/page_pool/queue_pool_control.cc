@@ -95,7 +95,8 @@ Result<QueuePool*> QueuePool::create(const page_pool_params& params, PageArena* 
   const uint32_t resting = std::min(params.quota / kRestingShare, kMostResting);
   pool->resting_ = resting < kLeastResting ? 0 : resting;
   // A mempool refuses a cache that could hold more than the pool has.
-  pool->cache_size_ = std::min(params.cache_size, params.quota * 2 / 3);
+  pool->cache_size_ =
+      compat::kCachesGoByThreshold ? std::min(params.cache_size, params.quota * 2 / 3) : 0;
   // Nor may one lcore's returns hold the whole pool back.
   pool->bulk_ =
       std::min(params.bulk != 0 ? params.bulk : kDefaultBulk, std::max(1u, params.quota * 2 / 3));

@@ -65,13 +65,14 @@ Result<SharedPool*> SharedPool::create(rte_mempool* mempool, const SharedOptions
     return tl::unexpected(planned.error());
   }
   if (mempool->cache_size == 0) return pool;
+  const bool closed = pool->hardened_ || !compat::kCachesGoByThreshold;
   for (unsigned lcore = 0; lcore < RTE_MAX_LCORE; ++lcore) {
     rte_mempool_cache* cache = &mempool->local_cache[lcore];
-    lcore_cache::gather(cache, pool->hardened_ ? 0 : pool->bulk_);
+    lcore_cache::gather(cache, closed ? 0 : pool->bulk_);
     // Workers that take are consumers from their first take on. The main lcore, which fills rings
     // at start, has to show that it is one; so do threads that register later.
     const bool worker = rte_eal_lcore_role(lcore) == ROLE_RTE && lcore != rte_get_main_lcore();
-    if (worker && !pool->hardened_) cache->size = mempool->cache_size;
+    if (worker && !closed) cache->size = mempool->cache_size;
   }
   return pool;
 }

@@ -6,6 +6,7 @@
 #include <rte_errno.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -23,6 +24,11 @@ bool asked_for_no_huge() {
   return value != nullptr && std::string(value) == "1";
 }
 
+std::string more_arguments() {
+  const char* more = std::getenv("NEARPOOL_TEST_EAL_ARGS");
+  return more == nullptr ? "" : more;
+}
+
 std::vector<std::string> eal_arguments(const char* program) {
   const std::string cpus = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? "(0-1)" : "0";
   std::vector<std::string> arguments = {program,
@@ -30,7 +36,6 @@ std::vector<std::string> eal_arguments(const char* program) {
                                         "--lcores",
                                         "(0-7)@" + cpus,
                                         "--file-prefix=nearpool_unit_" + std::to_string(getpid()),
-                                        "--no-telemetry",
                                         "--log-level=lib.eal:warning"};
   if (eal_on_hugepages) {
     arguments.insert(arguments.end(), {"--in-memory", "-m", "64"});
@@ -38,10 +43,12 @@ std::vector<std::string> eal_arguments(const char* program) {
     // 22.11 refuses --in-memory beside --no-huge.
     arguments.insert(arguments.end(), {"--no-huge", "-m", "64"});
   }
-  if (const char* more = std::getenv("NEARPOOL_TEST_EAL_ARGS")) {
-    std::istringstream words(more);
-    for (std::string word; words >> word;)
-      arguments.push_back(word);
+  std::istringstream words(more_arguments());
+  for (std::string word; words >> word;)
+    arguments.push_back(word);
+  // The EAL takes no word back.
+  if (std::find(arguments.begin(), arguments.end(), "--telemetry") == arguments.end()) {
+    arguments.push_back("--no-telemetry");
   }
   return arguments;
 }
