@@ -3,7 +3,8 @@
 //
 // Lcores 0 to 7 float over CPUs 0 and 1 (over CPU 0 alone on a one-CPU machine). With hugepages:
 // --in-memory -m 64. Without any, or with NEARPOOL_TEST_NO_HUGE=1: --no-huge. Further EAL
-// arguments, such as --iova-mode=pa or --telemetry, come from NEARPOOL_TEST_EAL_ARGS, separated by blanks.
+// arguments, such as --iova-mode=pa or --telemetry, come from NEARPOOL_TEST_EAL_ARGS, separated by
+// blanks.
 #pragma once
 
 #include <cstddef>

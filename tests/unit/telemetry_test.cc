@@ -77,6 +77,7 @@ TEST_F(TelemetryTest, ListsWhatThereIs) {
     const std::string answer = client.ask("/page_pool/stats," + id);
     EXPECT_NE(answer.find("\"inflight\":10,"), std::string::npos) << answer;
     put(pool, pages);
+    page_pool_flush_returns(pool);
   }
   EXPECT_EQ(ids(client.ask("/page_arena/list")), (std::vector<unsigned>{kNear, kFar}));
   for (const char* wrong : {"/page_pool/info,4000000", "/page_pool/info,x", "/page_pool/stats",
