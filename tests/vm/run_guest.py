@@ -9,6 +9,7 @@ ends without a status, or not in time, is a failure, and the end of its console 
 import argparse
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -102,8 +103,11 @@ def main():
     parser.add_argument("machine", choices=machine.MACHINES)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
-    if not (KERNEL / "release").exists():
-        print(f"Bail out! no kernel in {KERNEL}: run scripts/deps.sh test")
+    missing = [what for what, there in [
+        (QEMU, shutil.which(QEMU)), (str(initramfs.BUSYBOX), initramfs.BUSYBOX.exists()),
+        (f"a kernel in {KERNEL}", (KERNEL / "release").exists())] if not there]
+    if missing:
+        print(f"Bail out! missing: {', '.join(missing)}: run scripts/deps.sh test")
         return 1
     # So that a test runner's SIGTERM ends the guest too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
