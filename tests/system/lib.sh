@@ -122,6 +122,7 @@ output() { echo "$work/$1.out"; }
 start() {
   local name=$1 descriptor
   shift
+  : >"$(output "$name")" # what an earlier program of this name has said must not be found again
   rm -f "$work/$name.in"
   mkfifo "$work/$name.in"
   exec {descriptor}<>"$work/$name.in" # both ways, so that opening it waits for nobody

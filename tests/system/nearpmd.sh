@@ -12,12 +12,40 @@ hold_pmd=$build_dir/tests/system/hold_pmd/libhold_pmd.so
 # shellcheck disable=SC2034
 three_lcores='0@0,1@1,2@0'
 
+# What a scenario runs on that does not care: two ports that bring frames. NEARPMD_PORTS says which:
+# null, or connectx4: the genuine mlx5 driver on software ConnectX-4 ports, each the other's peer.
+#   pair         EAL arguments for them       port_names, port_driver   as they are shown
+#   seed         options of nearpmd with which frames go round without a prompt
+#   start_text   the command that has frames go round
+# shellcheck disable=SC2034
+case ${NEARPMD_PORTS:-null} in
+  null)
+    pair=(--vdev=net_null0 --vdev=net_null1) seed=() start_text=start
+    port_names=(net_null0 net_null1) port_driver=net_null
+    below=()
+    ;;
+  connectx4)
+    need_root
+    pair=() seed=(--tx-first) start_text='start tx_first 4'
+    port_names=(0000:81:00.0 0000:81:00.1) port_driver=mlx5_pci
+    # below: what nearpmd is started with; a test may add options of the launcher.
+    below=("$build_dir/drivers/connectx4/launcher/connectx4" --netns --lossless on)
+    export CONNECTX4_BASE=$work/connectx4
+    ;;
+  *) skip_all "there are no ports of the kind $NEARPMD_PORTS" ;;
+esac
+
 # nearpmd_command LCORES arguments...: sets the array command.
 nearpmd_command() {
-  local lcores=$1
+  local lcores=$1 argument
   shift
   eal_arguments 128
-  command=("$nearpmd" "--lcores=$lcores" "${eal[@]:2}" "$@")
+  command=("$nearpmd" "--lcores=$lcores")
+  for argument in "${eal[@]:2}"; do
+    [[ $argument == --no-pci && ${#below[@]} -gt 0 ]] || command+=("$argument")
+  done
+  command+=("$@")
+  [[ ${#below[@]} -eq 0 ]] || command=("${below[@]}" -- "${command[@]}")
 }
 
 # begin LCORES arguments...: starts nearpmd as 'pmd', its input held open.

@@ -4,20 +4,28 @@
 # shellcheck disable=SC2317 # functions that check and wait_for call
 # shellcheck source=tests/system/nearpmd.sh
 . "$(dirname "$0")/nearpmd.sh"
-[[ -f $hold_pmd ]] || skip_all "the hold PMD is not built"
-export HOLD_PPS=20000
 [[ $sanitize == none ]] || skip_all "preloading and sanitizers exclude each other"
-nearpmd_command "$three_lcores" --vdev=net_null_hold0 --vdev=net_null_hold1 \
-  -- -i --hardened --numa-map 1:0,2:1 --rxd=256 --txd=256
-start pmd env "LD_PRELOAD=$hold_pmd" "${command[@]}"
+options=(-i --hardened --numa-map "1:0,2:1" --rxd=256)
+# Pages that may stay away: mlx5 asks for a completion with every 32nd frame it sends, so the last
+# ones of a lcore that sends no more stay in its TX ring.
+most_away=0
+if [[ $port_driver == mlx5_pci ]]; then
+  most_away=31
+  begin "$three_lcores" "${pair[@]}" -- "${options[@]}" --txd=1024
+else
+  [[ -f $hold_pmd ]] || skip_all "the hold PMD is not built"
+  export HOLD_PPS=20000
+  nearpmd_command "$three_lcores" --vdev=net_null_hold0 --vdev=net_null_hold1 -- "${options[@]}" --txd=256
+  start pmd env "LD_PRELOAD=$hold_pmd" "${command[@]}"
+fi
 check "emulated nodes are called so" expect pmd 'emulated' 20
-check "it starts" ask start '^nearpmd> start'
+check "it starts" ask "$start_text" "^nearpmd> $start_text"
 check "lcore 1 has both queues" ask 'show rxq' '^  port 1 queue 0: .*pages on node 0: ([0-9]+) of \1 '
 
 all_local() {
   send pmd 'show page_pool 0 0'
   expect pmd "^pool p0q0 .*node $1 \\(emulated\\)" 5 && expect pmd '^  local' 5 &&
-    [[ $line == *'local 100.0%'* ]]
+    [[ $line =~ :\ ([0-9]+)\ of\ ([0-9]+) ]] && ((BASH_REMATCH[2] - BASH_REMATCH[1] <= most_away))
 }
 check "port 0 goes to node 1" ask 'move rxq 0 0 lcore 2' 'port 0 queue 0: lcore 1 -> 2'
 check "all its pages follow" wait_for 20 all_local 1

@@ -3,10 +3,10 @@
 # The prompt: each command, from a pipe, from files, and what it says when it cannot.
 # shellcheck source=tests/system/nearpmd.sh
 . "$(dirname "$0")/nearpmd.sh"
-begin "$three_lcores" --vdev=net_null0 --vdev=net_null1 -- -i
+begin "$three_lcores" "${pair[@]}" -- -i
 check "help" ask help '^forwarding:'
 check "help of a section" ask 'help queues' 'move rxq PORT QUEUE lcore LCORE'
-check "show port summary" ask 'show port summary' '^1 .*net_null1 +net_null +up +started'
+check "show port summary" ask 'show port summary' "^1 .*${port_names[1]} +$port_driver +up +started"
 check "show port info" ask 'show port info 0' 'MTU [0-9]+, promiscuous mode'
 check "show config fwd" ask 'show config fwd' '^lcore 1: port 0 queue 0 -> port 1'
 check "set corelist" ask 'set corelist 2' '^nearpmd> set corelist'
@@ -14,7 +14,7 @@ check "show config cores" ask 'show config cores' '^forwarding lcores: 2$'
 check "what a prompt set is said so" ask 'show config' '^corelist = 2 \(prompt\)'
 check "set nbcore refuses" ask 'set nbcore 2' '2 forwarding lcores: there may be 1 to 1'
 for setting in 'set corelist 1,2' 'set nbcore 2' 'set portlist 0,1' 'set burst 16' 'set touch swap-macs' \
-  'set fwd redirect-cpu' 'set promisc all off' 'set verbose 1' 'set log global 6' 'set log pmd.net.null 5'; do
+  'set fwd redirect-cpu' 'set promisc all off' 'set promisc all on' 'set verbose 1' 'set log global 6' 'set log pmd.net.null 5'; do
   check "$setting" ask "$setting" "^nearpmd> $setting\$"
 done
 check "show config rxtx" ask 'show config rxtx' '^forward mode redirect-cpu, touch level swap-macs, burst 16'
@@ -56,9 +56,9 @@ check "a directory is no file" ask "load $work" 'with commands cannot be read'
 check "errors on a pipe are in the exit code" done_well 1
 
 printf 'show port summary\nshow numa\nquit\n' >"$work/good"
-run "$three_lcores" --vdev=net_null0 -- --cmdline-file="$work/good"
+run "$three_lcores" "${pair[@]}" -- --cmdline-file="$work/good"
 check "--cmdline-file" ended 0
-run "$three_lcores" --vdev=net_null0 -- --cmdline-file="$work/commands"
+run "$three_lcores" "${pair[@]}" -- --cmdline-file="$work/commands"
 check "--cmdline-file with an error: file, line, exit code" ended 1
 check "and the sentence" said "$work/commands:4: 'bogus line'"
 tap_done

@@ -5,7 +5,7 @@
 # shellcheck source=tests/system/nearpmd.sh
 . "$(dirname "$0")/nearpmd.sh"
 for signal in INT TERM; do
-  begin 0@0,1@1 --vdev=net_null0 --vdev=net_null1 -- --stats-period=1
+  begin 0@0,1@1 "${pair[@]}" -- "${seed[@]}" --stats-period=1
   check "it forwards" expect pmd '^forwarding: redirect' 20
   for other in USR1 USR2 WINCH ALRM HUP PIPE; do stop pmd "$other"; done
   check "other signals do not end it" expect pmd '^port 0 .*: received' 20
@@ -14,19 +14,19 @@ for signal in INT TERM; do
   check "SIG$signal: exit code" finish pmd 0 20
 done
 
-begin 0@0,1@1 --vdev=net_null0 -- -i
+begin 0@0,1@1 "${pair[@]}" -- -i
 check "the prompt is there" ask 'show numa' '^lcore 0'
 stop pmd INT
 check "SIGINT ends a prompt too" finish pmd 0 20
 
-begin 0@0,1@1 --vdev=net_null0 -- -i
-check "start" ask start '^nearpmd> start'
+begin 0@0,1@1 "${pair[@]}" -- -i
+check "start" ask "$start_text" "^nearpmd> $start_text"
 send_end pmd
 check "the end of the input ends it" finish pmd 0 20
 
 before=$(cat /sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages)
 for ((i = 0; i < 10; i++)); do
-  begin 0@0,1@1 --vdev=net_null0 --vdev=net_null1 -- -i --auto-start
+  begin 0@0,1@1 "${pair[@]}" -- -i --auto-start
   expect pmd '^nearpmd> |emulated' 1 >/dev/null || true
   ask 'show numa' '^lcore 0' >"$work/ask" || { not_ok "start after kill -9, turn $i" "$(cat "$work/ask")"; break; }
   stop pmd KILL

@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cerrno>
-#include <cinttypes>
 
 #include "log.hpp"
 #include "port.hpp"
@@ -105,7 +104,7 @@ bool ReceiveQueue::scatter(const Frame& frame, uint32_t skipped, uint32_t length
   if (left == 0) return true;
   // Not an error that stops the queue: the frame is lost, its buffers come back with the
   // completion.
-  completions_->push_error(CompletionOpcode::kReceiveError, Syndrome::kLocalLength, 0, consumer_);
+  errors_.complete(Syndrome::kLocalLength, consumer_);
   ++consumer_;
   return false;
 }
@@ -117,7 +116,7 @@ Delivery ReceiveQueue::deliver_strides(const Frame& frame, uint32_t skipped, uin
   const uint32_t needed = (length + stride_bytes - 1) >> striding_.log_bytes;
   if (needed > stride_count) {
     if (posted() == 0 || !completions_->has_room()) return Delivery::kNoBuffer;
-    completions_->push_error(CompletionOpcode::kReceiveError, Syndrome::kLocalLength, 0, consumer_);
+    errors_.complete(Syndrome::kLocalLength, consumer_);
     ++consumer_;
     stride_ = 0;
     return Delivery::kDone;
@@ -168,19 +167,13 @@ uint8_t* ReceiveQueue::checked(const uint8_t* segment, uint32_t offset, uint32_t
   }
   if (to != nullptr) [[likely]]
     return to;
-  if (!violation_logged_) {
-    violation_logged_ = true;
-    log(LogLevel::kError,
-        "%s: receive queue 0x%x, index %u: protection error: address 0x%" PRIx64
-        ", length %u, key 0x%x is not writable memory of the queue's protection domain",
-        port_->name(), handle_.verbs.wq_num, consumer_, address, length, key);
-  }
+  errors_.report({address, length, key}, consumer_);
   fail(Syndrome::kLocalProtection);
   return nullptr;
 }
 
 void ReceiveQueue::fail(Syndrome syndrome) {
-  completions_->push_error(CompletionOpcode::kReceiveError, syndrome, 0, consumer_);
+  errors_.complete(syndrome, consumer_);
   ++consumer_;
   stride_ = 0;
   set_state(State::kError);
@@ -203,7 +196,7 @@ void ReceiveQueue::begin_flush() {
 
 void ReceiveQueue::flush() {
   while (completions_->producer() != flush_end_ && posted() != 0 && completions_->has_room()) {
-    completions_->push_error(CompletionOpcode::kReceiveError, Syndrome::kFlushed, 0, consumer_);
+    errors_.complete(Syndrome::kFlushed, consumer_);
     ++consumer_;
   }
 }
@@ -252,6 +245,8 @@ ReceiveQueue* ReceiveQueue::create(Port* port, ibv_wq_init_attr* attributes, Str
   verbs.pd = attributes->pd;
   verbs.cq = attributes->cq;
   verbs.wq_num = port->next_number();
+  queue->errors_.set_up(queue->completions_, port->name(), "receive",
+                        CompletionOpcode::kReceiveError, verbs.wq_num, 0);
   verbs.wq_type = attributes->wq_type;
   verbs.state = IBV_WQS_RESET;
   attributes->max_wr = count;
@@ -289,6 +284,8 @@ int ReceiveQueue::modify(const ibv_wq_attr& attributes) {
       set_state(State::kReset);
       break;
     case IBV_WQS_RDY:
+      // The PMD asks again when it had no buffers to go on with the first time.
+      if (state_ == State::kReady) break;
       if (state_ != State::kReset) return EINVAL;
       // From here on the program counts its entries from 0.
       doorbell_[kReceiveDoorbell] = 0;

@@ -14,6 +14,7 @@
 #include "frame.hpp"
 #include "handle.hpp"
 #include "memory_region.hpp"
+#include "queue_errors.hpp"
 
 namespace nearpool::connectx4 {
 
@@ -145,12 +146,12 @@ class ReceiveQueue {
   bool flushing_ = false;   // failed, and not made ready since
   uint32_t flush_end_ = 0;  // producer index of the completion queue
   bool strip_vlan_ = false;
-  bool violation_logged_ = false;
   Striding striding_;
   uint32_t stride_ = 0;  // next one in the entry at consumer_
   RegionCache cache_;
   const RegionTable* regions_ = nullptr;
   const ProtectionDomain* domain_ = nullptr;
+  QueueErrors errors_;
   FaultTrigger faults_;
   Port* port_ = nullptr;
   Handle<ibv_wq, ReceiveQueue> handle_;

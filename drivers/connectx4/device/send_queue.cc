@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cinttypes>
 
 #include "checksum.hpp"
 #include "clock.hpp"
 #include "limits.hpp"
-#include "log.hpp"
 #include "port.hpp"
 
 namespace nearpool::connectx4 {
@@ -133,13 +131,8 @@ EntryStatus SendQueue::read_entry(FrameBatch& batch, uint16_t index, Segment* se
       [this, index](uint32_t key, uint64_t address, uint32_t length) -> const uint8_t* {
         const uint8_t* data =
             cache_.translate(*regions_, domain_, key, address, length, Access::kRead);
-        if (data == nullptr && !violation_logged_) [[unlikely]] {
-          violation_logged_ = true;
-          log(LogLevel::kError,
-              "%s: send queue 0x%x, index %u: protection error: address 0x%" PRIx64
-              ", length %u, key 0x%x is not memory of the queue's protection domain",
-              port_->name(), number_, index, address, length, key);
-        }
+        if (data == nullptr) [[unlikely]]
+          errors_.report({address, length, key}, index);
         return data;
       });
 }
@@ -153,17 +146,15 @@ bool SendQueue::stalled() {
 void SendQueue::complete(const Frame& frame) {
   CompletionEntry* entry = completions_->next();
   std::memset(static_cast<void*>(entry), 0, kSyndromeOffset + 1);
-  completions_->publish(
-      entry, CompletionQueue::last_word(static_cast<uint32_t>(kOpcodeSend) << 24 | number_,
-                                        frame.wqe_index, CompletionOpcode::kSend));
+  completions_->publish(entry,
+                        CompletionQueue::last_word(tag_, frame.wqe_index, CompletionOpcode::kSend));
 }
 
 // The entry at consumer_ is bad: it and everything behind it completes in error, and the queue
 // stands until the program resets it.
 void SendQueue::fail(Syndrome syndrome) {
   if (!completions_->has_room()) return;  // again at the next poll
-  completions_->push_error(CompletionOpcode::kSendError, syndrome,
-                           static_cast<uint32_t>(kOpcodeSend) << 24 | number_, consumer_);
+  errors_.complete(syndrome, consumer_);
   consumer_ = static_cast<uint16_t>(consumer_ + entry_units(ring_, consumer_));
   state_ = State::kError;
   port_->counters().tx_errors.add(1);
@@ -175,8 +166,7 @@ void SendQueue::flush(uint16_t end) {
     const uint16_t units = entry_units(ring_, consumer_);
     if (entry_wants_completion(ring_, consumer_)) {
       if (!completions_->has_room()) return;
-      completions_->push_error(CompletionOpcode::kSendError, Syndrome::kFlushed,
-                               static_cast<uint32_t>(kOpcodeSend) << 24 | number_, consumer_);
+      errors_.complete(Syndrome::kFlushed, consumer_);
     }
     consumer_ = distance(consumer_, end) < units ? end : static_cast<uint16_t>(consumer_ + units);
   }
@@ -221,7 +211,9 @@ SendQueue* SendQueue::create(Port* port, const ibv_qp_init_attr_ex& attributes, 
   queue->completions_ = owner_of<CompletionQueue>(reinterpret_cast<ibv_cq_ex*>(attributes.send_cq));
   queue->completions_->count_as_send_queue();
   ++queue->completions_->users;
-  queue->number_ = number;
+  queue->tag_ = static_cast<uint32_t>(kOpcodeSend) << 24 | number;
+  queue->errors_.set_up(queue->completions_, port->name(), "send", CompletionOpcode::kSendError,
+                        number, queue->tag_);
   queue->regions_ = &port->regions();
   queue->domain_ = owner_of<ProtectionDomain>(attributes.pd);
   queue->port_ = port;

@@ -12,6 +12,7 @@
 #include "fault.hpp"
 #include "frame.hpp"
 #include "memory_region.hpp"
+#include "queue_errors.hpp"
 #include "send_entry.hpp"
 
 namespace nearpool::connectx4 {
@@ -62,15 +63,15 @@ class SendQueue {
   SendRing ring_;
   uint32_t* doorbell_ = nullptr;
   CompletionQueue* completions_ = nullptr;
-  uint32_t number_ = 0;
+  uint32_t tag_ = 0;  // what its completions carry: opcode and queue number
   uint16_t consumer_ = 0;
   State state_ = State::kReset;
-  bool violation_logged_ = false;
   bool injected_error_ = false;
   RegionCache cache_;
   const RegionTable* regions_ = nullptr;
   const ProtectionDomain* domain_ = nullptr;
   Port* port_ = nullptr;
+  QueueErrors errors_;
   FaultTrigger faults_;
   uint64_t stalled_until_ = 0;      // 0: not stalled
   uint16_t faults_counted_to_ = 0;  // entries before this one were counted; a retry is not another

@@ -15,7 +15,9 @@
 namespace nearpool::connectx4 {
 namespace {
 
-constexpr int kPassedOn[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
+// What would otherwise end the launcher, and with it a program that can live with the signal.
+constexpr int kPassedOn[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,   SIGUSR1,
+                             SIGUSR2, SIGPIPE, SIGALRM, SIGVTALRM, SIGWINCH};
 
 sigset_t before;
 
