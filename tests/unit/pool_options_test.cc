@@ -37,7 +37,7 @@ TEST_F(PoolOptionsTest, BadOptionsAreNamedWithTheirValueAndRange) {
   EXPECT_EQ(refused([](auto& p) { p.node = 32; }),
             "pool pool: node 32 is neither -1 (that of the calling thread) nor in 0 to 31");
   EXPECT_EQ(refused([](auto& p) { p.flags = 1u << 31; }),
-            "pool pool: flags 0x80000000 are not known, allowed are 0x1f");
+            "pool pool: flags 0x80000000 are not known, allowed are 0x3f");
   EXPECT_EQ(refused([](auto& p) { p.name = "a name"; }),
             "pool name 'a name' is not 1 to 24 letters, digits, '_', '-' or '.'");
   EXPECT_EQ(refused([](auto& p) { p.name = "a-name-that-is-far-too-long"; }),
