@@ -21,7 +21,8 @@ class Program:
     """A program at whose prompt commands are typed."""
 
     def __init__(self, command):
-        self.output = tempfile.TemporaryFile("w+b")
+        # Appending: reader and writer share one position in the file, and reading moves it.
+        self.output = tempfile.TemporaryFile("a+b")
         environment = dict(os.environ, LD_LIBRARY_PATH=str(PLUGIN.parent))
         # In a directory without the plugin: the EAL takes a bare name through LD_LIBRARY_PATH, but
         # refuses a path that others may write to.
