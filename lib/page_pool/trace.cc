@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #define ALLOW_EXPERIMENTAL_API
+// Where a header of the EAL came before, as in ThreadSanitizer builds, that is too late.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #include "page_pool/trace.hpp"
 
 #include "page_pool/trace_points.h"

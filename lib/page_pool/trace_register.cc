@@ -2,6 +2,8 @@
 // Makes the trace points known to the EAL, which writes what fields they have into each trace.
 // rte_trace is experimental in 22.11; in this file and trace.cc alone we say that we know.
 #define ALLOW_EXPERIMENTAL_API
+// Where a header of the EAL came before, as in ThreadSanitizer builds, that is too late.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #include <rte_trace_point_register.h>
 
 #include "page_pool/pool_data.hpp"
