@@ -5,10 +5,61 @@
 namespace nearpool {
 namespace {
 
+std::string list_of_lcores(const Engine& engine) {
+  std::vector<unsigned> lcores;
+  for (const LcorePlace& place : engine.forwarding_lcores())
+    lcores.push_back(place.lcore);
+  return list_of(lcores);
+}
+
+std::string list_of_ports(const Engine& engine) {
+  std::vector<uint16_t> ids;
+  for (const Port* port : engine.ports_in_use())
+    ids.push_back(port->id());
+  return list_of(ids);
+}
+
+// The watermark in force on the first node; all nodes have as many pages.
+std::string watermark(const Engine& engine, uint32_t page_arena_stats::*mark) {
+  page_arena_stats stats{};
+  const page_arena* arena = engine.memory()->arena();
+  if (arena == nullptr || page_arena_get_stats(arena, 0, &stats) != 0) return "-";
+  return std::to_string(stats.*mark);
+}
+
+// Options whose value stands for something that is worked out at run time.
+struct WorkedOut {
+  const char* name;
+  std::string (*value)(const Engine& engine);
+};
+constexpr WorkedOut kWorkedOut[] = {
+    {"forward-mode",
+     [](const Engine& e) -> std::string { return verdict_name(e.options().verdict); }},
+    {"touch", [](const Engine& e) -> std::string { return touch_name(e.options().touch); }},
+    {"nb-cores", [](const Engine& e) { return std::to_string(e.forwarding_lcores().size()); }},
+    {"corelist", list_of_lcores},
+    {"portlist", list_of_ports},
+    {"txq",
+     [](const Engine& e) {
+       return std::to_string(e.options().txq != 0 ? e.options().txq : e.forwarding_lcores().size());
+     }},
+    {"total-num-pages",
+     [](const Engine& e) { return std::to_string(e.memory()->pages_per_node()); }},
+    {"arena-no-huge",
+     [](const Engine& e) -> std::string { return e.options().arena.no_huge ? "true" : "false"; }},
+    {"arena-min", [](const Engine& e) { return watermark(e, &page_arena_stats::min); }},
+    {"arena-low", [](const Engine& e) { return watermark(e, &page_arena_stats::low); }},
+    {"arena-high", [](const Engine& e) { return watermark(e, &page_arena_stats::high); }},
+    {"pool-quota", [](const Engine& e) { return std::to_string(e.memory()->quota()); }},
+};
+
 void show_options(const Session& session) {
   for (const OptionOrigin& option : session.origins) {
-    fmt::print("{} = {} ({})\n", option.name, option.value.empty() ? "-" : option.value,
-               option.origin);
+    std::string value = option.value;
+    for (const WorkedOut& entry : kWorkedOut) {
+      if (option.name == entry.name) value = entry.value(session.engine);
+    }
+    fmt::print("{} = {} ({})\n", option.name, value.empty() ? "-" : value, option.origin);
   }
 }
 
@@ -27,10 +78,7 @@ void show_rxtx(const Session& session) {
 }
 
 void show_cores(const Session& session) {
-  std::vector<unsigned> lcores;
-  for (const LcorePlace& place : session.engine.forwarding_lcores())
-    lcores.push_back(place.lcore);
-  fmt::print("forwarding lcores: {}\n", list_of(lcores));
+  fmt::print("forwarding lcores: {}\n", list_of_lcores(session.engine));
 }
 
 void show_fwd(const Session& session) {

@@ -51,6 +51,8 @@ Status set_corelist(Session& session, const std::string& text) {
   session.engine.options().corelist = *list;
   session.engine.options().nb_cores = 0;
   session.chosen("corelist", text);
+  session.chosen("coremask", "");
+  session.chosen("nb-cores", "0");
   return {};
 }
 
@@ -62,6 +64,7 @@ Status set_portlist(Session& session, const std::string& text) {
   }
   session.engine.options().portlist = *list;
   session.chosen("portlist", text);
+  session.chosen("portmask", "");
   return {};
 }
 

@@ -118,18 +118,25 @@ Status show_numa(const Session& session) {
   return {};
 }
 
-void print_if_dying(page_pool* pool, void* count) {
+struct Dying {
+  const Engine& engine;
+  unsigned count = 0;
+};
+
+void print_if_dying(page_pool* pool, void* argument) {
   page_pool_stats stats;
   page_pool_get_stats(pool, &stats);
   if (!stats.dying) return;
-  ++*static_cast<unsigned*>(count);
-  fmt::print("dying: pool {} (id {}), {} pages still out\n", stats.name, stats.id, stats.inflight);
+  auto* dying = static_cast<Dying*>(argument);
+  dying->count++;
+  fmt::print("dying: pool {} (id {}), {} pages still out, for {:.0f} s\n", stats.name, stats.id,
+             stats.inflight, dying->engine.dying_seconds(stats.id));
 }
 
-Status show_dying() {
-  unsigned count = 0;
-  page_pool_walk(print_if_dying, &count);
-  if (count == 0) fmt::print("no pool is dying\n");
+Status show_dying(const Session& session) {
+  Dying dying{session.engine};
+  page_pool_walk(print_if_dying, &dying);
+  if (dying.count == 0) fmt::print("no pool is dying\n");
   return {};
 }
 
@@ -209,7 +216,7 @@ std::vector<Command> pool_commands(Session& s) {
       {"show numa", show, "the nodes of lcores and ports",
        [&s](const Arguments&) { return show_numa(s); }},
       {"show dying", show, "pools that wait for their last pages",
-       [](const Arguments&) { return show_dying(); }},
+       [&s](const Arguments&) { return show_dying(s); }},
       {"set node-follow|foreign-reject|pressure-reject|bulk-return on|off", show,
        "what the pools do with pages that come back",
        [&s](const Arguments& a) { return set_switch(s, a.word(1), a.on(2)); }},

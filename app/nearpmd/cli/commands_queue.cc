@@ -22,13 +22,13 @@ double microseconds(unsigned bucket) {
   return static_cast<double>(uint64_t{1} << bucket) * 1e6 / static_cast<double>(rte_get_tsc_hz());
 }
 
-void print_histogram(const LcoreCounters& counters) {
-  fmt::print("  up to {} polls in a row, by duration:", Worker::kPollsPerLook);
+void print_histogram(const std::string& title, const PollHistogram& histogram) {
+  std::string text;
   for (unsigned bucket = 0; bucket < PollHistogram::kBuckets; bucket++) {
-    const uint64_t count = counters.histogram.read(bucket);
-    if (count != 0) fmt::print(" <{:.3g}us:{}", microseconds(bucket + 1), count);
+    const uint64_t count = histogram.read(bucket);
+    if (count != 0) text += fmt::format(" <{:.3g}us:{}", microseconds(bucket + 1), count);
   }
-  fmt::print("\n");
+  if (!text.empty()) fmt::print("  {}:{}\n", title, text);
 }
 
 Status show_rxq(const Session& session) {
@@ -39,7 +39,9 @@ Status show_rxq(const Session& session) {
     fmt::print("lcore {} node {}{}: load {:.0f}%, {} polls, {} idle TX queues reaped\n", lcore,
                node, emulated, 100 * session.load.lcore(lcore), counters.polls.read(),
                counters.reaps.read());
-    print_histogram(counters);
+    print_histogram(fmt::format("up to {} polls in a row, by duration", Worker::kPollsPerLook),
+                    counters.histogram);
+    print_histogram("single polls after a move, by duration", counters.after_move);
     for (const auto& entry : session.engine.ports()) {
       const Port& port = *entry.second;
       for (const auto& queue : port.rx_queues()) {

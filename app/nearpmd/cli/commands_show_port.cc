@@ -33,6 +33,13 @@ std::string node_text(int node) {
   return node == kUnknownNode ? "unknown" : std::to_string(node);
 }
 
+std::string offload_names(uint64_t offloads, const char* (*name)(uint64_t)) {
+  std::string names;
+  for (uint64_t left = offloads; left != 0; left &= left - 1)
+    names += fmt::format(" {}", name(left & -left));
+  return names.empty() ? " none" : names;
+}
+
 void print_info(const Port& port) {
   fmt::print("port {}: {}, driver {}, {}\n", port.id(), port.name(), port.driver(),
              state_name(port.state()));
@@ -46,6 +53,9 @@ void print_info(const Port& port) {
   rte_eth_dev_get_mtu(port.id(), &mtu);
   fmt::print("  MTU {}, promiscuous mode {}\n", mtu,
              rte_eth_promiscuous_get(port.id()) == 1 ? "on" : "off");
+  fmt::print("  RX offloads:{}; TX offloads:{}\n",
+             offload_names(port.rx_offloads(), rte_eth_dev_rx_offload_name),
+             offload_names(port.tx_offloads(), rte_eth_dev_tx_offload_name));
 }
 
 void print_stats(const Port& port) {

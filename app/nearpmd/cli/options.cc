@@ -36,6 +36,9 @@ void add_run_options(CLI::App& app, Options& o) {
   app.add_option("--stats-period", o.stats_period,
                  "every N seconds: rates, local share and pool levels of each queue; 0: never")
       ->check(CLI::Range(0, 3600));
+  app.add_option("--rx-watchdog", o.rx_watchdog,
+                 "say when a port is silent for N seconds while its link is up; 0: never")
+      ->check(CLI::Range(0, 86400));
   app.add_option("--cmdline-file", o.cmdline_file, "run the prompt's commands in this file first");
   app.add_option("--eal", o.eal,
                  "an argument of the EAL, for a configuration file: eal = [\"-a\", \"81:00.0\"]")

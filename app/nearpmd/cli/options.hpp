@@ -59,6 +59,7 @@ struct Options {
   bool auto_start = false;
   bool tx_first = false;
   uint32_t stats_period = 0;  // seconds; 0: none
+  uint32_t rx_watchdog = 10;  // seconds without a frame that are worth a word; 0: none
   std::string cmdline_file;
   std::vector<std::string> eal;  // arguments of the EAL, before those of the command line
 

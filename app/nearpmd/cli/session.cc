@@ -23,7 +23,6 @@ void rebalance(Session& session) {
         "rebalance{}: port {} queue {} from lcore {} to {}: highest load {:.0f}% -> {:.0f}%\n",
         options.dry_run ? " (dry run)" : "", move->key.port, move->key.queue, move->from, move->to,
         100 * move->before, 100 * move->after);
-    std::fflush(stdout);  // no command comes after it that would
   }
   if (options.dry_run) return;
   if (auto status = session.engine.move(move->key, move->to); !status) {
@@ -81,6 +80,7 @@ void tick_session(Session& session, double now_seconds) {
       session.rebalance_load.look(session.engine);
     } else {
       rebalance(session);
+      std::fflush(stdout);  // nobody need press a key to hear of it
     }
   }
   if (options.stats_period != 0 && now_seconds >= session.next_report) {

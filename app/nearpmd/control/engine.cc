@@ -2,12 +2,15 @@
 #include "control/engine.hpp"
 
 #include <rte_cycles.h>
+#include <rte_eal.h>
 #include <rte_lcore.h>
 #include <sched.h>
 
 #include <algorithm>
 
 #include "control/captures.hpp"
+#include "control/devices.hpp"
+#include "control/memlock.hpp"
 
 namespace nearpool {
 namespace {
@@ -77,6 +80,7 @@ Status Engine::open_ports() {
   uint16_t id;
   std::vector<uint16_t> ids;
   RTE_ETH_FOREACH_DEV(id) ids.push_back(id);
+  if (auto status = check_devices_asked_for(); !status) return status;
   if (ids.empty()) {
     return failure(
         "no port was found: name one with -a PCI_ADDRESS or --vdev, and see that its driver can "
@@ -102,15 +106,11 @@ Status Engine::open_ports() {
   return {};
 }
 
-std::vector<PortShape> Engine::shapes() const {
-  std::vector<PortShape> shapes;
+// Of the ports as they are now: some may have come since, or have more queues.
+Sizing Engine::sizing() const {
+  std::vector<PortShape> port_shapes;
   for (const auto& entry : ports_)
-    shapes.push_back(entry.second->shape());
-  return shapes;
-}
-
-Status Engine::make_memory() {
-  const auto port_shapes = shapes();
+    port_shapes.push_back(entry.second->shape());
   SizingInput input;
   input.ports = port_shapes;
   input.lcores = static_cast<uint32_t>(forwarding_lcores().size());
@@ -119,15 +119,20 @@ Status Engine::make_memory() {
   input.bulk = options_.pool.bulk;
   input.handoff = options_.verdict == Verdict::kRedirectCpu || options_.interactive;
   input.stock = options_.pool.ops != "page_pool";
-  sizing_ = size_pages(input);
+  return size_pages(input);
+}
 
+Status Engine::make_memory() {
+  // --no-huge is the EAL's own: a place without hugepages has none for the arena either.
+  if (rte_eal_has_hugepages() == 0) options_.arena.no_huge = true;
   std::set<int> nodes;
   for (const unsigned lcore : worker_lcores())
     nodes.insert(page_pool_lcore_node(lcore));
   auto memory =
-      PacketMemory::create(options_, sizing_, std::vector<int>(nodes.begin(), nodes.end()));
+      PacketMemory::create(options_, sizing(), std::vector<int>(nodes.begin(), nodes.end()));
   if (!memory) return tl::unexpected(memory.error());
   memory_ = std::move(*memory);
+  warn_of_memlock();
   assign();
   return {};
 }
@@ -207,7 +212,7 @@ unsigned Engine::owner(QueueKey key) const {
   return found == owners_.end() ? kNoLcore : found->second;
 }
 
-void Engine::publish() {
+void Engine::publish(bool drain) {
   const auto ports = ports_in_use();
   const auto lcores = forwarding_lcores();
   PlanInput input;
@@ -216,11 +221,20 @@ void Engine::publish() {
   input.owners = &owners_;
   input.options = &in_force();
   input.quiet = &quiet_;
+  input.drain = drain;
   workers_->publish(build_plans(input));
 }
 
+void Engine::warn_of_memlock() const {
+  const bool hardware = std::any_of(ports_.begin(), ports_.end(), [](const auto& entry) {
+    return is_hardware(entry.second->device());
+  });
+  const std::string sentence = hardware ? memlock_warning(memory_->data_bytes()) : "";
+  if (!sentence.empty()) fmt::print(stderr, "nearpmd: warning: {}\n", sentence);
+}
+
 void Engine::warn_at_start() const {
-  const std::string sizes = sizing_warning(sizing_, memory_->pages_per_node());
+  const std::string sizes = sizing_warning(sizing(), memory_->pages_per_node());
   if (!sizes.empty()) fmt::print(stderr, "nearpmd: warning: {}\n", sizes);
   std::vector<QueuePlace> queues;
   for (const Port* port : ports_in_use())
@@ -290,15 +304,7 @@ Status Engine::stop() {
 
 void Engine::drain_handoffs() {
   const auto ports = ports_in_use();
-  const auto lcores = forwarding_lcores();
-  PlanInput input;
-  input.ports = ports;
-  input.lcores = lcores;
-  input.owners = &owners_;
-  input.options = &in_force();
-  input.quiet = &quiet_;
-  input.drain = true;
-  workers_->publish(build_plans(input));
+  publish(true);
   const uint64_t deadline =
       rte_get_tsc_cycles() + static_cast<uint64_t>(kDrainSeconds * rte_get_tsc_hz());
   const auto waiting = [&] {

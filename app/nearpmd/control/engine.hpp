@@ -12,6 +12,7 @@
 #include "control/plans.hpp"
 #include "control/port.hpp"
 #include "control/queue_board.hpp"
+#include "control/rx_watchdog.hpp"
 #include "control/worker_set.hpp"
 
 namespace nearpool {
@@ -50,6 +51,8 @@ class Engine {
   // About ten times a second: pools' housekeeping, TX rings of a stopped program.
   void tick();
   unsigned dying() const { return dying_; }
+  // How long the pool with this id has been dying, as far as tick() saw it.
+  double dying_seconds(uint32_t pool) const;
 
   // What the next start will take up; in_force() is what runs now.
   Options& options() { return options_; }
@@ -63,7 +66,7 @@ class Engine {
   Result<RxQueue*> find_queue(QueueKey key) const;
   const WorkerSet* workers() const { return workers_.get(); }
   const PacketMemory* memory() const { return memory_.get(); }
-  const Sizing& sizing() const { return sizing_; }
+  Sizing sizing() const;
   std::vector<LcorePlace> forwarding_lcores() const;
 
  private:
@@ -73,17 +76,19 @@ class Engine {
   Status make_memory();
   PortSettings settings() const;
   void assign();
-  void publish();
+  // @param drain  poll nothing, only transmit what was handed over
+  void publish(bool drain = false);
   void drain_handoffs();
   void flush_rx(Port& port) const;
   void flush_main_lcore() const;
   void warn_at_start() const;
+  void warn_of_memlock() const;
+  void watch_rx();
+  void note_dying();
   void leave_alone(uint16_t id);
-  std::vector<PortShape> shapes() const;
 
   Options options_;
   Options in_force_;
-  Sizing sizing_;
   std::unique_ptr<PacketMemory> memory_;
   std::map<uint16_t, std::unique_ptr<Port>> ports_;
   std::unique_ptr<WorkerSet> workers_;
@@ -92,6 +97,8 @@ class Engine {
   bool forwarding_ = false;
   unsigned dying_ = 0;
   QueueBoard& board_;
+  std::map<uint32_t, uint64_t> dying_since_;  // pool id to TSC
+  RxWatchdog watchdog_;
 };
 
 // Sends `bursts` bursts of 64-byte UDP frames from each TX queue of `port`; nobody else sends on

@@ -126,6 +126,7 @@ Status Engine::detach(uint16_t id) {
   // Pages still held elsewhere keep the pools alive, as dying ones.
   ports_.erase(id);
   quiet_.erase(id);
+  watchdog_.forget(id);
   std::erase(options_.portlist, id);
   std::erase(in_force_.portlist, id);
   assign();
@@ -156,12 +157,57 @@ void Engine::tick() {
   dying_ = page_pool_service();
   board_.refresh(*this,
                  static_cast<double>(rte_get_tsc_cycles()) / static_cast<double>(rte_get_tsc_hz()));
+  note_dying();
+  watch_rx();
   if (forwarding_) return;
   // Nobody else sends now: what idle TX rings still hold is asked back from here.
   for (const auto& entry : ports_) {
     if (entry.second->state() != PortState::kStarted) continue;
     for (const auto& queue : entry.second->tx_queues())
       queue->reap_if_idle();
+  }
+}
+
+void Engine::note_dying() {
+  if (dying_ == 0) {
+    dying_since_.clear();
+    return;
+  }
+  page_pool_walk(
+      [](page_pool* pool, void* since) {
+        page_pool_stats stats;
+        page_pool_get_stats(pool, &stats);
+        if (!stats.dying) return;
+        static_cast<std::map<uint32_t, uint64_t>*>(since)->try_emplace(stats.id,
+                                                                       rte_get_tsc_cycles());
+      },
+      &dying_since_);
+}
+
+double Engine::dying_seconds(uint32_t pool) const {
+  const auto since = dying_since_.find(pool);
+  if (since == dying_since_.end()) return 0;
+  return static_cast<double>(rte_get_tsc_cycles() - since->second) /
+         static_cast<double>(rte_get_tsc_hz());
+}
+
+void Engine::watch_rx() {
+  const double now =
+      static_cast<double>(rte_get_tsc_cycles()) / static_cast<double>(rte_get_tsc_hz());
+  for (const Port* port : ports_in_use()) {
+    if (!forwarding_ || port->state() != PortState::kStarted || port->finite_input()) {
+      watchdog_.forget(port->id());
+      continue;
+    }
+    uint64_t received = 0;
+    for (const auto& queue : port->rx_queues())
+      received += queue->counters.received.read();
+    rte_eth_link link{};
+    const bool up =
+        rte_eth_link_get_nowait(port->id(), &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+    const std::string sentence =
+        watchdog_.look(port->id(), received, up, now, options_.rx_watchdog);
+    if (!sentence.empty()) fmt::print(stderr, "nearpmd: warning: {}\n", sentence);
   }
 }
 

@@ -110,19 +110,38 @@ bool PacketMemory::release() {
   return true;
 }
 
+uint64_t PacketMemory::free_pages() const {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; arena_ != nullptr && i < page_arena_nb_nodes(arena_); i++) {
+    page_arena_stats stats;
+    if (page_arena_get_stats(arena_, i, &stats) == 0) sum += stats.free;
+  }
+  return sum;
+}
+
+uint64_t PacketMemory::data_bytes() const {
+  if (arena_ == nullptr) return 0;
+  return uint64_t{pages_} * page_arena_nb_nodes(arena_) * options_.arena.mbuf_size;
+}
+
+uint32_t PacketMemory::quota() const {
+  const uint32_t quota = options_.pool.quota != 0 ? options_.pool.quota : sizing_.queue;
+  if (arena_ == nullptr) return quota;
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(quota, uint64_t{pages_} * page_arena_nb_nodes(arena_)));
+}
+
 uint32_t PacketMemory::frame_room() const {
   return options_.arena.mbuf_size - RTE_PKTMBUF_HEADROOM;
 }
 
 Result<std::unique_ptr<QueueBuffers>> PacketMemory::make(const std::string& name, int node) {
   if (arena_ == nullptr) return make_stock(name, node);
-  const uint64_t created = uint64_t{pages_} * page_arena_nb_nodes(arena_);
-  const uint32_t quota = options_.pool.quota != 0 ? options_.pool.quota : sizing_.queue;
   std::string unique = name;
   page_pool_params params{};
   params.arena = arena_;
   params.node = node < 0 ? PAGE_POOL_ANY_NODE : node;
-  params.quota = static_cast<uint32_t>(std::min<uint64_t>(quota, created));
+  params.quota = quota();
   params.ring_size = options_.pool.ring;
   params.cache_size = std::min(options_.pool.cache, params.quota);
   params.bulk = options_.pool.bulk;

@@ -66,6 +66,12 @@ class PacketMemory {
   page_arena* arena() const { return arena_; }  // null: stock mempools
   void set_pool_options(const PoolOptions& options) { options_.pool = options; }
   uint32_t pages_per_node() const { return pages_; }
+  // Free pages of all nodes; 0 with stock mempools.
+  uint64_t free_pages() const;
+  // Of all buffers of the arena, without their headers; 0 with stock mempools.
+  uint64_t data_bytes() const;
+  // Most pages that the pool of a queue may own.
+  uint32_t quota() const;
   // Frames up to this long, CRC not included, fit one page.
   uint32_t frame_room() const;
 

@@ -63,6 +63,7 @@ class Builder {
       polled.counters = &queue.counters;
       polled.out = handed ? nullptr : tx_queue(target, index_of(owner->second));
       polled.handoff = handed ? queue.handoff : nullptr;
+      polled.checksums = port.lacks_checksums();
       polled.rewrite = rewrite_for(target);
       plan->second->polled.push_back(polled);
     }
@@ -72,6 +73,7 @@ class Builder {
       entry.ring = queue.handoff;
       entry.out = tx_queue(target, index_of(transmitter));
       entry.counters = &queue.transmitter;
+      entry.checksums = port.lacks_checksums();
       entry.rewrite = rewrite_for(target);
       plans_[transmitter]->handed.push_back(entry);
     }

@@ -9,8 +9,16 @@
 #include <cstring>
 
 #include "control/port_config.hpp"
+#include "datapath/checksum.hpp"
 
 namespace nearpool {
+namespace {
+
+// Hands mbufs on as they are, from the TX side to the RX side.
+constexpr char kLinkDriver[] = "net_ring";
+constexpr uint16_t kLinkBurst = 32;
+
+}  // namespace
 
 RxQueue::~RxQueue() {
   rte_ring_free(handoff);
@@ -74,6 +82,10 @@ Status Port::change(const PortSettings& settings) {
   return fit(settings);
 }
 
+bool Port::lacks_checksums() const {
+  return (rx_offloads_ & kRxChecksumOffloads) != 0 || driver_ == kLinkDriver;
+}
+
 bool Port::exception() const {
   return driver_ == "net_tap" || driver_ == "net_virtio_user";
 }
@@ -98,6 +110,8 @@ Status Port::configure(PacketMemory& memory) {
         "--max-pkt-len",
         id_, name_, shape_.rxq, shape_.txq, rte_strerror(-error));
   }
+  rx_offloads_ = conf.rxmode.offloads;
+  tx_offloads_ = conf.txmode.offloads;
   if (auto status = set_mtu(); !status) return status;
   if (auto status = setup_rx(memory, info, conf.rxmode.offloads); !status) return status;
   if (auto status = setup_tx(info, conf.txmode.offloads); !status) return status;
@@ -165,9 +179,10 @@ Status Port::setup_rx_queue(RxQueue& queue, uint16_t q, PacketMemory& memory,
                              static_cast<unsigned>(node_), &conf, queue.buffers->mempool());
   if (error != 0) {
     return failure(
-        "port {} ({}): RX queue {} of {} descriptors on pool {} (pages per node: {}) is refused: "
-        "{}; see --rxd, --mbuf-size and --total-num-pages",
-        id_, name_, q, shape_.rxd, pool, memory.pages_per_node(), rte_strerror(-error));
+        "port {} ({}): RX queue {} of {} descriptors on pool {} is refused: {}; its ring needs {} "
+        "pages, and there are {} free of {} per node; see --rxd, --mbuf-size and --total-num-pages",
+        id_, name_, q, shape_.rxd, pool, rte_strerror(-error), shape_.rxd, memory.free_pages(),
+        memory.pages_per_node());
   }
   return {};
 }
@@ -212,6 +227,7 @@ Status Port::setup_tx(const rte_eth_dev_info& info, uint64_t offloads) {
     auto queue = std::make_unique<TxQueue>();
     queue->port = id_;
     queue->queue = q;
+    queue->offloads = offloads;
     queues.push_back(std::move(queue));
   }
   tx_queues_ = std::move(queues);
@@ -228,14 +244,28 @@ Status Port::start(PacketMemory& memory) {
   }
   if (const int error = rte_eth_dev_start(id_); error != 0) {
     return failure(
-        "port {} ({}) does not start: {}; where a driver fills its rings at start, each queue's "
+        "port {} ({}) does not start: {}; {}where a driver fills its rings at start, each queue's "
         "pool needs {} pages, and there are {} per node (--total-num-pages)",
-        id_, name_, rte_strerror(-error), shape_.rxd, memory.pages_per_node());
+        id_, name_, rte_strerror(-error), empty_pools(), shape_.rxd, memory.pages_per_node());
   }
   state_ = PortState::kStarted;
   set_promiscuous(settings_.promiscuous);
   find_reap_method();
   return {};
+}
+
+// The pools that had no page for a driver that wanted one; a driver itself says ENOMEM at most.
+std::string Port::empty_pools() const {
+  std::string names;
+  for (const auto& queue : rx_queues_) {
+    page_pool_stats stats{};
+    if (queue->buffers->pool() != nullptr) page_pool_get_stats(queue->buffers->pool(), &stats);
+    if (stats.alloc_failed != 0) {
+      names +=
+          fmt::format("pool {} of RX queue {} had no page left; ", stats.name, queue->key.queue);
+    }
+  }
+  return names;
 }
 
 void Port::find_reap_method() {
@@ -260,8 +290,21 @@ void Port::set_promiscuous(bool on) {
   }
 }
 
+// A link in software keeps what was sent into it, and when it is closed forgets it.
+void Port::empty_link() {
+  rte_mbuf* burst[kLinkBurst];
+  for (const auto& queue : rx_queues_) {
+    for (uint16_t count;
+         (count = rte_eth_rx_burst(id_, queue->key.queue, burst, kLinkBurst)) != 0;) {
+      rte_pktmbuf_free_bulk(burst, count);
+      queue->counters.flushed.add(count);
+    }
+  }
+}
+
 Status Port::stop() {
   if (state_ != PortState::kStarted) return failure("port {} is not started", id_);
+  if (driver_ == kLinkDriver) empty_link();
   if (const int error = rte_eth_dev_stop(id_); error != 0) {
     return failure("port {} ({}) does not stop: {}", id_, name_, rte_strerror(-error));
   }

@@ -71,6 +71,11 @@ class Port {
   PortState state() const { return state_; }
   int node() const { return node_; }
   bool finite_input() const { return finite_input_; }
+  // Frames may come in without their checksums, or with a word on them: the device was asked to
+  // check them, or it is a link in software, which hands flags on as they are.
+  bool lacks_checksums() const;
+  uint64_t rx_offloads() const { return rx_offloads_; }
+  uint64_t tx_offloads() const { return tx_offloads_; }
   bool exception() const;  // leads to the kernel: net_tap, net_virtio_user
   const PortShape& shape() const { return shape_; }
   const MacAddress& mac() const { return mac_; }
@@ -99,6 +104,8 @@ class Port {
                         const rte_eth_dev_info& info, uint64_t offloads);
   Status setup_tx(const rte_eth_dev_info& info, uint64_t offloads);
   void find_reap_method();
+  std::string empty_pools() const;
+  void empty_link();
 
   uint16_t id_ = 0;
   std::string name_, driver_;
@@ -106,6 +113,7 @@ class Port {
   int node_ = kUnknownNode;
   bool finite_input_ = false;
   bool configured_ = false;
+  uint64_t rx_offloads_ = 0, tx_offloads_ = 0;  // that are on
   bool mapped_ = false;
   PacketMemory* memory_ = nullptr;
   PortState state_ = PortState::kStopped;

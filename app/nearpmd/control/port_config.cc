@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "datapath/checksum.hpp"
+
 namespace nearpool {
 namespace {
 
@@ -57,8 +59,10 @@ rte_eth_conf port_conf(const rte_eth_dev_info& info, const PortSettings& setting
   if (settings.max_pkt_len > settings.frame_room) {
     conf.rxmode.offloads |= info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
   }
-  // Any port may deliver chains, one that is attached later too.
-  conf.txmode.offloads |= info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+  conf.rxmode.offloads |= info.rx_offload_capa & kRxChecksumOffloads;
+  // Any port may deliver chains and frames without checksums, one that is attached later too.
+  conf.txmode.offloads |=
+      info.tx_offload_capa & (RTE_ETH_TX_OFFLOAD_MULTI_SEGS | kTxChecksumOffloads);
   const uint64_t hash =
       info.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP);
   if (shape.rxq > 1 && hash != 0) {

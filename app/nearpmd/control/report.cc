@@ -98,6 +98,9 @@ void print_frames(std::FILE* out, const Port& port, const PortFrames& frames) {
   if (const uint64_t malformed = frames.polled.of(&QueueCounters::malformed); malformed != 0) {
     fmt::print(out, "  malformed IP: {} (not dropped)\n", malformed);
   }
+  const uint64_t bad = frames.polled.of(&QueueCounters::bad_checksum) +
+                       frames.transmitted.of(&QueueCounters::bad_checksum);
+  if (bad != 0) fmt::print(out, "  bad checksum: {} (not dropped)\n", bad);
   fmt::print(
       out,
       "  device: rx {}, rx missed {}, rx errors {}, rx refills refused (nombuf) {}, tx {}, tx "

@@ -11,10 +11,11 @@ namespace {
 // A flag for readers that look now and then: it publishes nothing but itself.
 std::atomic<bool> requested{false};
 
-void on_signal(int number) {
+void on_signal(int) {
   requested.store(true, std::memory_order_relaxed);
   // A second one finds the default action: a clean end that hangs can still be ended.
-  signal(number, SIG_DFL);
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
 }
 
 }  // namespace

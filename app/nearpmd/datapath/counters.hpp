@@ -33,8 +33,9 @@ struct alignas(64) QueueCounters {
   Counter no_route;      // the port to send to is stopped, detached, or there is none
   Counter handoff_full;  // the ring to the transmitting lcore was full
   Counter handed_off;    // given to another lcore, which counts what became of them
-  Counter flushed;       // waited in the queue before a start and were thrown away
+  Counter flushed;       // waited in the queue at a start, or a link's stop: thrown away
   Counter malformed;     // touch level parse-ip: headers that lie about their length; not dropped
+  Counter bad_checksum;  // the device that received it says so; not dropped
   Counter bursts;        // non-empty bursts
   Counter busy_cycles;   // TSC cycles spent on non-empty bursts
 };
@@ -57,6 +58,7 @@ inline constexpr std::array kQueueCounters = {
     QueueCounterName{&QueueCounters::handoff_full, "handoff-full", true},
     QueueCounterName{&QueueCounters::flushed, "flushed-at-start", false},
     QueueCounterName{&QueueCounters::malformed, "malformed-ip", false},
+    QueueCounterName{&QueueCounters::bad_checksum, "bad-checksum", false},
     QueueCounterName{&QueueCounters::bursts, "bursts", false},
     QueueCounterName{&QueueCounters::busy_cycles, "busy-cycles", false},
 };
@@ -111,6 +113,7 @@ struct alignas(64) LcoreCounters {
   Counter idle_cycles;  // TSC cycles of polls that found nothing
   Counter reaps;        // idle TX queues looked at
   PollHistogram histogram;
+  PollHistogram after_move;  // of these, the first ones with another plan or on another node
 };
 
 }  // namespace nearpool

@@ -31,6 +31,7 @@ struct PolledQueue {
   TxQueue* out = nullptr;       // null: no route, frames are dropped and counted
   rte_ring* handoff = nullptr;  // redirect-cpu: the ring to the lcore that transmits
   QueueCounters* counters = nullptr;
+  bool checksums = false;  // frames may come without theirs
   MacRewrite rewrite;
 };
 
@@ -39,6 +40,7 @@ struct HandedQueue {
   rte_ring* ring = nullptr;
   TxQueue* out = nullptr;
   QueueCounters* counters = nullptr;  // forwarded and its drops, of this lcore
+  bool checksums = false;             // frames may come without theirs
   MacRewrite rewrite;
 };
 

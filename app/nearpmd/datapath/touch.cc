@@ -85,7 +85,8 @@ unsigned touch_swap_macs(rte_mbuf** burst, unsigned count, QueueCounters& counte
   return for_each_frame(burst, count, counters, [](rte_mbuf* frame) { swap_macs(frame); });
 }
 
-// Byte `index` of a frame whose addresses are spread over several segments.
+}  // namespace
+
 uint8_t* byte_at(rte_mbuf* frame, uint32_t index) {
   rte_mbuf* segment = frame;
   while (segment != nullptr && index >= segment->data_len) {
@@ -94,8 +95,6 @@ uint8_t* byte_at(rte_mbuf* frame, uint32_t index) {
   }
   return segment == nullptr ? nullptr : rte_pktmbuf_mtod_offset(segment, uint8_t*, index);
 }
-
-}  // namespace
 
 void swap_macs(rte_mbuf* frame) {
   if (frame->data_len >= sizeof(__m128i)) [[likely]] {

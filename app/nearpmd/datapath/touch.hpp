@@ -20,6 +20,8 @@ using TouchFunction = unsigned (*)(rte_mbuf** burst, unsigned count, QueueCounte
 // @return null where nothing is to be touched: no frame is looked at, and runts pass like the rest
 TouchFunction touch_function(Touch touch, Verdict verdict);
 
+// Byte `index` of a frame, in whichever segment it lies; null: the frame ends before it.
+uint8_t* byte_at(rte_mbuf* frame, uint32_t index);
 // Swaps destination and source of a frame of at least 12 bytes, wherever its segments begin.
 void swap_macs(rte_mbuf* frame);
 // Writes destination and source of a frame of at least 12 bytes.

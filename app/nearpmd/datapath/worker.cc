@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "datapath/checksum.hpp"
 #include "datapath/verdict.hpp"
 
 namespace nearpool {
@@ -20,6 +21,10 @@ const Plan kQuit;
 // How the time is shared out among queues is an average: looked at in one of so many cycles.
 constexpr unsigned kSample = 32;
 static_assert(kSample % Worker::kPollsPerLook == 0);
+
+// A pool looks through what it holds in bounded pieces, 256 pages a poll: this many polls are
+// enough for the largest stash and ring that the pools of this program have as a rule.
+constexpr unsigned kAfterMove = 64;
 
 bool polls_pool(const Plan& plan, const page_pool* pool) {
   return std::any_of(plan.polled.begin(), plan.polled.end(),
@@ -74,6 +79,7 @@ void Worker::run() {
 // From one plan to the next. It takes the place of a poll, and is timed as one.
 void Worker::change(const Plan& before, const Plan& after) {
   end_group();
+  after_move_ = kAfterMove;
   for (const PolledQueue& queue : before.polled) {
     if (queue.pool != nullptr && !polls_pool(after, queue.pool)) page_pool_release(queue.pool);
   }
@@ -82,7 +88,7 @@ void Worker::change(const Plan& before, const Plan& after) {
     page_pool_flush_returns(pool);
   if (!before.empty()) {
     ++cycles_;
-    end_group();
+    counters_.after_move.add(end_group());
   }
   now_ = rte_rdtsc();  // the time asleep is nobody's
   turn_ = 0;           // the node is looked at before the first poll
@@ -95,7 +101,8 @@ void Worker::cycle(const Plan& plan) {
   sampled_from_ = now_;  // has just been looked at, if it is a sample
   bool busy = false;
   for (const PolledQueue& queue : plan.polled) {
-    if (queue.pool != nullptr) page_pool_nid_changed(queue.pool, node_);
+    if (queue.pool != nullptr && page_pool_nid_changed(queue.pool, node_)) [[unlikely]]
+      after_move_ = kAfterMove;
     busy |= poll(plan, queue, burst);
   }
   for (const HandedQueue& handed : plan.handed)
@@ -105,6 +112,10 @@ void Worker::cycle(const Plan& plan) {
     page_pool_flush_returns(pool);
   ++cycles_;
   busy_cycles_ += busy ? 1 : 0;
+  if (after_move_ != 0) [[unlikely]] {
+    after_move_--;
+    counters_.after_move.add(end_group());
+  }
 }
 
 void Worker::look_around(const Plan& plan) {
@@ -116,9 +127,9 @@ void Worker::look_around(const Plan& plan) {
   next_reap_ = now_ + plan.reap_cycles;
 }
 
-// Accounts for the cycles since the last look.
-void Worker::end_group() {
-  if (cycles_ == 0) return;
+// Accounts for the cycles since the last look. Returns how long they took.
+uint64_t Worker::end_group() {
+  if (cycles_ == 0) return 0;
   const uint64_t now = rte_rdtsc();
   const uint64_t spent = now - now_;
   const uint64_t busy = spent * busy_cycles_ / cycles_;
@@ -128,6 +139,7 @@ void Worker::end_group() {
   counters_.polls.add(cycles_);
   now_ = now;
   cycles_ = busy_cycles_ = 0;
+  return spent;
 }
 
 bool Worker::poll(const Plan& plan, const PolledQueue& queue, rte_mbuf** burst) {
@@ -139,6 +151,8 @@ bool Worker::poll(const Plan& plan, const PolledQueue& queue, rte_mbuf** burst) 
   queue.counters->bursts.add(1);
   unsigned kept = received;
   if (plan.touch != nullptr) kept = plan.touch(burst, received, *queue.counters);
+  if (queue.checksums && queue.out != nullptr) [[unlikely]]
+    pass_checksums(*queue.out, *queue.counters, burst, kept);
   if (kept != 0) [[likely]]
     plan.verdict(queue, burst, kept);
   if (sampled_) [[unlikely]]
@@ -152,6 +166,8 @@ bool Worker::transmit_handed(const Plan& plan, const HandedQueue& handed, rte_mb
   if (count == 0) return false;
   handed.counters->received.add(count);
   handed.counters->bursts.add(1);
+  if (handed.checksums && handed.out != nullptr) [[unlikely]]
+    pass_checksums(*handed.out, *handed.counters, burst, count);
   rewrite_macs(handed.rewrite, burst, count);
   send_or_drop(handed.out, *handed.counters, burst, count);
   if (sampled_) [[unlikely]]

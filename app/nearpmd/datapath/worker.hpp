@@ -42,7 +42,7 @@ class Worker {
   bool transmit_handed(const Plan& plan, const HandedQueue& handed, rte_mbuf** burst);
   void change(const Plan& before, const Plan& after);
   void look_around(const Plan& plan);
-  void end_group();
+  uint64_t end_group();
   void account(QueueCounters& counters);
 
   const unsigned lcore_;
@@ -58,6 +58,7 @@ class Worker {
   unsigned cycles_ = 0;  // poll cycles since the last look
   unsigned busy_cycles_ = 0;
   bool sampled_ = false;
+  unsigned after_move_ = 0;  // polls that are still to be counted as such
   int node_ = 0;
   LcoreCounters counters_;
 };

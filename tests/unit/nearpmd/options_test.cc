@@ -66,6 +66,7 @@ TEST(Options, EachOneArrives) {
                                      "--tx-first",
                                      "--stats-period",
                                      "3",
+                                     "--rx-watchdog=4",
                                      "--rxq=2",
                                      "--txq=4",
                                      "--rxd=512",
@@ -110,6 +111,7 @@ TEST(Options, EachOneArrives) {
   const Options& o = parsed->options;
   EXPECT_TRUE(o.interactive && o.auto_start && o.tx_first && o.no_flush_rx && o.exit_when_idle);
   EXPECT_EQ(o.stats_period, 3u);
+  EXPECT_EQ(o.rx_watchdog, 4u);
   EXPECT_EQ(o.rxq, 2);
   EXPECT_EQ(o.txq, 4);
   EXPECT_EQ(o.rxd, 512);
