@@ -6,6 +6,7 @@
 nearpmd=$build_dir/app/nearpmd/nearpmd
 # shellcheck disable=SC2034 # for the tests
 hold_pmd=$build_dir/tests/system/hold_pmd/libhold_pmd.so
+nearpmd_hold=$build_dir/tests/system/hold_pmd/nearpmd_hold
 [[ -x $nearpmd ]] || skip_all "nearpmd is not built"
 
 # Three lcores on the two cores that every machine has: the main one, and two that forward.
@@ -54,6 +55,18 @@ begin() {
   start pmd "${command[@]}"
 }
 
+# begin_hold LCORES arguments...: starts it with two ports that hold buffers as mlx5 does
+# (hold_pmd.cc); HOLD_FRAMES=N and the like stand before the call.
+begin_hold() {
+  hold_command "$1" --vdev=net_null_hold0 --vdev=net_null_hold1 "${@:2}"
+  start pmd "${command[@]}"
+}
+# hold_command LCORES arguments...: as nearpmd_command; ports called net_null_hold... hold buffers.
+hold_command() {
+  nearpmd_command "$@"
+  command[0]=$nearpmd_hold
+}
+
 # run LCORES arguments...: runs it to its end; leaves its exit code in $code, its output in $work/run.
 run() {
   nearpmd_command "$@"
@@ -69,6 +82,13 @@ ended() { ((code == $1)) || { echo "exit code $code, not $1"; cat "$work/run"; r
 ask() {
   send pmd "$1"
   expect pmd "$2" 20
+}
+
+# ask_until SECONDS TEXT REGEX: asks again until the answer matches.
+ask_until() { wait_for "$1" _asked "$2" "$3"; }
+_asked() {
+  send pmd "$1"
+  expect pmd "$2" 1
 }
 
 # done_well: quits; the books have to balance.

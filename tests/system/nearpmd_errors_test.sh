@@ -28,9 +28,30 @@ refused "more lcores than there are" '--nb-cores 5' "$two" "${null[@]}" --nb-cor
 refused "a port there is not" '--portlist 4: there is no port 4; ports are 0,1' "$two" "${null[@]}" --portlist=4
 refused "no port" 'no port was found.*--vdev' "$two" --
 refused "a device that is not there" 'the EAL does not start|no port was found' "$two" --vdev=net_pcap0,rx_pcap=/nonexistent,tx_pcap=/dev/null --
+refused "a PCI device that is not there" 'device 0000:99:00.0 was asked for \(-a\) and not probed: .*rdma-core' \
+  "$two" -a 0000:99:00.0 "${null[@]}"
 refused "an arena that does not fit" 'page arena cannot be created: .*[0-9]' "$two" "${null[@]}" --total-num-pages=50000000
 refused "fewer pages than a burst" '--total-num-pages 8 is less than one burst of 32' "$two" "${null[@]}" --total-num-pages=8
 refused "a topology that is none" '--numa-map' "$two" "${null[@]}" --numa-map=1-0
+refused "an option's value that is no number" '--rxd' "$two" "${null[@]}" --rxd=many
+refused "a word too many" 'stray' "$two" "${null[@]}" stray
+refused "an option without its value" '--burst' "$two" "${null[@]}" --burst
+refused "both ways to name lcores" 'coremask' "$two" "${null[@]}" --corelist=1 --coremask=2
+refused "an auto-start without a prompt" '--auto-start needs -i' "$two" "${null[@]}" --auto-start
+refused "an exception port without pass" '--pass-map needs --forward-mode=pass' "$two" "${null[@]}" --pass-map=0:1
+refused "pools' options on a stock mempool" '--pool-ops ring_mp_mc is a stock mempool' "$two" "${null[@]}" \
+  --pool-ops=ring_mp_mc --hardened
+refused "a node for a port there is not" '--port-numa-config 7: there is no port 7' "$two" "${null[@]}" --port-numa-config=7:0
+refused "frames shorter than a port takes" '--max-pkt-len 10: port 0 .* takes 64 to' "$two" \
+  --vdev="net_pcap0,rx_pcap=$data_dir/empty.pcap,tx_pcap=/dev/null" -- --max-pkt-len=10
+refused "no file of commands" "file '/nonexistent' with commands cannot be read" "$two" "${null[@]}" --cmdline-file=/nonexistent
+refused "no file of options" '/nonexistent' "$two" "${null[@]}" --config=/nonexistent
+# What is no capture file is an error of the start, whatever it is.
+mkfifo "$work/fifo"
+for file in "$work" "$data_dir/README.md" "$work/nothing"; do
+  refused "no capture: $file" 'the EAL does not start|no port was found|does not start|refuses' "$two" \
+    --vdev="net_pcap0,rx_pcap=$file,tx_pcap=/dev/null" --
+done
 refused "a file that is no configuration" 'bust' "$two" "${null[@]}" --config=<(echo 'bust = 1')
 
 before=$(free_pages)

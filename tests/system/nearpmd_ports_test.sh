@@ -31,6 +31,9 @@ check "config refuses started ports" ask 'port config all rxq 2' 'port 0 is star
 check "stop forwarding" ask stop '^port 0'
 check "stop all" ask 'port stop all' '^nearpmd> port stop all'
 check "two queues each" ask 'port config all rxq 2' '^nearpmd> port config all rxq 2'
+check "TX queues" ask 'port config all txq 2' '^nearpmd> port config all txq'
+check "TX descriptors" ask 'port config all txd 512' '^nearpmd> port config all txd'
+check "they are in show config" ask 'show config' '^txd = 512 \(prompt\)'
 check "a range" ask 'port config all rxd 0' 'rxd 0 is not a number from 1 to 32768'
 check "more than there may be" ask 'port config all rxq 1025' "rxq '1025' is not a number from 0 to 1024"
 check "an MTU is read back" ask 'port config mtu 0 900' 'MTU'

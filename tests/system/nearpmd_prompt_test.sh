@@ -7,6 +7,7 @@ begin "$three_lcores" "${pair[@]}" -- -i
 check "help" ask help '^forwarding:'
 check "help of a section" ask 'help queues' 'move rxq PORT QUEUE lcore LCORE'
 check "show port summary" ask 'show port summary' "^1 .*${port_names[1]} +$port_driver +up +started"
+check "all ports are one table" ask 'show port summary all' "^1 .*${port_names[1]}"
 check "show port info" ask 'show port info 0' 'MTU [0-9]+, promiscuous mode'
 check "show config fwd" ask 'show config fwd' '^lcore 1: port 0 queue 0 -> port 1'
 check "set corelist" ask 'set corelist 2' '^nearpmd> set corelist'

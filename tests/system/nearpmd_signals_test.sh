@@ -24,6 +24,29 @@ check "start" ask "$start_text" "^nearpmd> $start_text"
 send_end pmd
 check "the end of the input ends it" finish pmd 0 20
 
+# An end that hangs: the first signal begins it, the second one kills.
+touch "$work/stuck"
+HOLD_STUCK=$work/stuck begin_hold "$three_lcores" -- --stats-period=1
+check "it forwards on ports that will not stop" expect pmd '^forwarding: redirect' 20
+stop pmd INT
+first_one_is_heard() { ((!(0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$(pid_of pmd)/status") & 1 << 1))); }
+check "the first signal begins the end" wait_for 20 first_one_is_heard
+check "which hangs" is_running pmd
+stop pmd TERM
+check "the second signal kills" finish pmd 143 20
+
+# The same in the midst of commands.
+begin 0@0,1@1 --vdev=net_null0 --vdev=net_null1 -- -i --auto-start
+check "the prompt is there again" ask 'show numa' '^lcore 0'
+for ((i = 0; i < 300; i++)); do
+  stop pmd USR1
+  stop pmd WINCH
+  ((i % 50)) || send pmd 'show dying'
+done
+check "a storm of signals" ask 'show config cores' '^forwarding lcores: 1'
+check "every command was heard" test "$(grep -c '^no pool is dying' "$(output pmd)")" -eq 6
+check "the books balance after it" done_well
+
 before=$(cat /sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages)
 for ((i = 0; i < 10; i++)); do
   begin 0@0,1@1 "${pair[@]}" -- -i --auto-start

@@ -8,11 +8,14 @@
 //    no tx_done_cleanup; reading a descriptor's status frees as a side effect.
 // Environment: HOLD_FRAMES, frames that each RX queue delivers in all (default: no end);
 // HOLD_PPS, frames per second and queue (default: as fast as they are asked for);
-// HOLD_SHORTEST, a shorter frame is refused by TX, and with it those behind it (default: none).
+// HOLD_SHORTEST, a shorter frame is refused by TX, and with it those behind it (default: none);
+// HOLD_HOSTAGE, a file: as long as it exists the TX rings of net_null_hold1 keep their last frame;
+// HOLD_STUCK, a file: as long as it exists no port stops.
 #include <dlfcn.h>
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_mempool.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -33,6 +36,11 @@ constexpr unsigned kMostFreed = 2 * 32;
 uint64_t environment(const char* name, uint64_t otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+bool names_a_file(const char* variable) {
+  const char* file = std::getenv(variable);
+  return file != nullptr && access(file, F_OK) == 0;
 }
 
 struct RxRing {
@@ -107,6 +115,7 @@ struct RxRing {
 
 struct TxRing {
   unsigned size = 0;
+  bool takes_hostages = false;
   uint64_t shortest = 0;       // frame to be sent, in bytes
   std::deque<rte_mbuf*> held;  // segments
   uint64_t sent = 0, bytes = 0;
@@ -115,7 +124,8 @@ struct TxRing {
     std::array<void*, kMostFreed> run;
     unsigned length = 0;
     rte_mempool* pool = nullptr;
-    for (size_t freed = 0; freed < most && !held.empty(); freed++) {
+    const size_t keep = takes_hostages && names_a_file("HOLD_HOSTAGE") ? 1 : 0;
+    for (size_t freed = 0; freed < most && held.size() > keep; freed++) {
       rte_mbuf* segment = rte_pktmbuf_prefree_seg(held.front());
       held.pop_front();
       if (segment == nullptr) continue;
@@ -162,10 +172,13 @@ struct HoldPort {
 
 std::map<uint16_t, HoldPort> ports;
 
-bool is_hold(uint16_t port) {
+std::string name_of(uint16_t port) {
   char name[RTE_ETH_NAME_MAX_LEN];
-  return rte_eth_dev_get_name_by_port(port, name) == 0 &&
-         std::string(name).starts_with("net_null_hold");
+  return rte_eth_dev_get_name_by_port(port, name) == 0 ? name : "";
+}
+
+bool is_hold(uint16_t port) {
+  return name_of(port).starts_with("net_null_hold");
 }
 
 template <class Function>
@@ -240,6 +253,7 @@ int rte_eth_tx_queue_setup(uint16_t port, uint16_t queue, uint16_t descriptors, 
     TxRing& ring = ports[port].tx[queue];
     ring.size = descriptors;
     ring.shortest = environment("HOLD_SHORTEST", 0);
+    ring.takes_hostages = name_of(port) == "net_null_hold1";
   }
   return error;
 }
@@ -260,6 +274,8 @@ int rte_eth_dev_start(uint16_t port) {
 }
 
 int rte_eth_dev_stop(uint16_t port) {
+  while (is_hold(port) && names_a_file("HOLD_STUCK"))
+    rte_delay_us_sleep(1000);
   const int error = real(&rte_eth_dev_stop, "rte_eth_dev_stop")(port);
   if (is_hold(port)) ports[port].empty();
   return error;

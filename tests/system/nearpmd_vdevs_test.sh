@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# On each virtual device: frames pass, a port stops and starts under load, the program ends under
+# load; no page is missing then. In the sanitizer builds too.
+# shellcheck disable=SC2317 # functions that check and wait_for call
+# shellcheck source=tests/system/nearpmd.sh
+. "$(dirname "$0")/nearpmd.sh"
+
+# under_load NAME MODE arguments...: two ports on which frames never end.
+under_load() {
+  local name="$1, $2" mode=$2 i
+  begin "$three_lcores" "${@:3}" -- -i --hardened "--forward-mode=$mode" --auto-start --tx-first --rxd=256 --txd=256
+  check "$name: frames pass" ask_until 20 'show fwd stats all' '^port 0 .*: received [1-9]'
+  for i in 1 2 3; do
+    check "$name: port 1 stops under load, turn $i" ask 'port stop 1' '^nearpmd> port stop'
+    check "$name: and starts" ask 'port start 1' '^nearpmd> port start'
+  done
+  check "$name: forwarding stops" ask stop '^port 0'
+  check "$name: and goes on" ask 'start tx_first' '^nearpmd> start'
+  check "$name: frames pass again" ask_until 20 'show fwd stats all' '^port 0 .*: received [1-9]'
+  stop pmd TERM
+  check "$name: the end under load" expect pmd '^the books balance' 30
+  check "$name: exit code" finish pmd 0 30
+}
+
+for mode in drop tx redirect redirect-cpu; do
+  under_load net_null "$mode" --vdev=net_null0 --vdev=net_null1
+done
+# A ring is far slower than what feeds it: frames are dropped at its end, under their name.
+for mode in redirect redirect-cpu; do
+  under_load net_ring "$mode" --vdev=net_ring0 --vdev=net_null1
+done
+under_load net_pcap redirect --vdev="net_pcap0,rx_pcap=$data_dir/capture.pcap,tx_pcap=/dev/null,infinite_rx=1" \
+  --vdev="net_pcap1,rx_pcap=$data_dir/capture.pcap,tx_pcap=/dev/null,infinite_rx=1"
+
+# Sixteen lcores on two cores.
+begin '0@0,(1-15)@(0-1)' --vdev=net_null0 --vdev=net_null1 -- -i --auto-start --rxq=8 --hardened
+check "16 lcores: frames pass" ask_until 20 'show fwd stats all' '^port 1 .*: received [1-9]'
+check "16 lcores: the last one polls" ask_until 20 'show rxq' '^lcore 15 node'
+check "16 lcores: its queue" expect pmd '^  port 1 queue [0-9]: ' 5
+check "16 lcores: the books balance" done_well
+
+# Two programs with memory between them.
+memif() { # NAME ROLE
+  nearpmd_command "$three_lcores" --single-file-segments \
+    --vdev="net_memif0,role=$2,socket=$work/memif.sock,socket-abstract=no" "${@:3}" -- -i --hardened
+  start "$1" "${command[@]}"
+}
+both() { send "$1" "$2" && expect "$1" "$3" 10; }
+memif server server --vdev="net_pcap0,rx_pcap=$data_dir/empty.pcap,tx_pcap=$work/memif.pcap"
+check "memif: the server is up" both server 'show port summary' 'net_memif'
+memif client client --vdev="net_pcap0,rx_pcap=$data_dir/capture.pcap,tx_pcap=/dev/null"
+link_is_up() { both "$1" 'show port summary' 'net_memif0 +net_memif +up'; }
+check "memif: the server starts" both server start '^nearpmd> start'
+check "memif: the link of the client comes up" wait_for 20 link_is_up client
+check "memif: and that of the server" wait_for 20 link_is_up server
+check "memif: the client starts" both client start '^nearpmd> start'
+all_through() { both server 'show fwd stats all' '^port [01] \(net_memif0\): received 2000 = forwarded 2000'; }
+check "memif: all frames come through" wait_for 20 all_through
+for side in client server; do
+  send "$side" quit
+  check "memif: the $side's books balance" expect "$side" '^the books balance' 30
+  check "memif: exit code of the $side" finish "$side" 0 30
+done
+check "memif: byte for byte" compare_captures "$data_dir/capture.pcap" "$work/memif.pcap"
+tap_done
