@@ -3,6 +3,7 @@
 # Topologies that a machine may show: CPUs of no node, nodes 0 and 8, a node without memory, no
 # nodes at all. A made-up /sys/devices/system/node stands in for them, so there is nothing to be
 # said about where memory lies; but every port has to be polled, and every page to come home.
+# shellcheck disable=SC2317 # functions that are handed over by name
 # shellcheck source=tests/system/nearpmd.sh
 . "$(dirname "$0")/nearpmd.sh"
 need_root
