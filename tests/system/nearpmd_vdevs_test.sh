@@ -26,10 +26,6 @@ under_load() {
 for mode in drop tx redirect redirect-cpu; do
   under_load net_null "$mode" --vdev=net_null0 --vdev=net_null1
 done
-# A ring is far slower than what feeds it: frames are dropped at its end, under their name.
-for mode in redirect redirect-cpu; do
-  under_load net_ring "$mode" --vdev=net_ring0 --vdev=net_null1
-done
 under_load net_pcap redirect --vdev="net_pcap0,rx_pcap=$data_dir/capture.pcap,tx_pcap=/dev/null,infinite_rx=1" \
   --vdev="net_pcap1,rx_pcap=$data_dir/capture.pcap,tx_pcap=/dev/null,infinite_rx=1"
 
@@ -40,27 +36,4 @@ check "16 lcores: the last one polls" ask_until 20 'show rxq' '^lcore 15 node'
 check "16 lcores: its queue" expect pmd '^  port 1 queue [0-9]: ' 5
 check "16 lcores: the books balance" done_well
 
-# Two programs with memory between them.
-memif() { # NAME ROLE
-  nearpmd_command "$three_lcores" --single-file-segments \
-    --vdev="net_memif0,role=$2,socket=$work/memif.sock,socket-abstract=no" "${@:3}" -- -i --hardened
-  start "$1" "${command[@]}"
-}
-both() { send "$1" "$2" && expect "$1" "$3" 10; }
-memif server server --vdev="net_pcap0,rx_pcap=$data_dir/empty.pcap,tx_pcap=$work/memif.pcap"
-check "memif: the server is up" both server 'show port summary' 'net_memif'
-memif client client --vdev="net_pcap0,rx_pcap=$data_dir/capture.pcap,tx_pcap=/dev/null"
-link_is_up() { both "$1" 'show port summary' 'net_memif0 +net_memif +up'; }
-check "memif: the server starts" both server start '^nearpmd> start'
-check "memif: the link of the client comes up" wait_for 20 link_is_up client
-check "memif: and that of the server" wait_for 20 link_is_up server
-check "memif: the client starts" both client start '^nearpmd> start'
-all_through() { both server 'show fwd stats all' '^port [01] \(net_memif0\): received 2000 = forwarded 2000'; }
-check "memif: all frames come through" wait_for 20 all_through
-for side in client server; do
-  send "$side" quit
-  check "memif: the $side's books balance" expect "$side" '^the books balance' 30
-  check "memif: exit code of the $side" finish "$side" 0 30
-done
-check "memif: byte for byte" compare_captures "$data_dir/capture.pcap" "$work/memif.pcap"
 tap_done
