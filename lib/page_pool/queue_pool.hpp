@@ -117,9 +117,8 @@ class QueuePool : public PoolData {
   static constexpr uint32_t kChunk = 64;                     // pages per step of a slow path
   static constexpr uint32_t kPagesPerTick = 256;             // bound of the work done in one poll
   static constexpr uint32_t kDrain = 1024;                   // pages taken from the ring at once
-  // Of a quota, and at most, to rest in the ring; small pools have no pages to spare for it.
+  // Of a quota, to rest in the ring; small pools have no pages to spare for it.
   static constexpr uint32_t kRestingShare = 4;
-  static constexpr uint32_t kMostResting = 1024;
   static constexpr uint32_t kLeastResting = 256;
   static constexpr uint32_t kKeptWhenAsked = 64;  // cached pages a busy consumer keeps
   static constexpr uint32_t kClaimSpins = 256;

@@ -6,6 +6,7 @@
 #include <rte_lcore.h>
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,6 +21,16 @@
 namespace nearpool {
 
 namespace {
+
+// How many pages fill a core's own cache, by what forwarding touches of each: the two lines of its
+// mbuf. With so many returned after it, a page has left the cache of the lcore that returned it.
+uint32_t pages_in_private_cache() {
+  constexpr long kTouchedBytes = 2 * RTE_CACHE_LINE_SIZE;
+  constexpr long kUsual = 1 << 20;
+  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return static_cast<uint32_t>(
+      std::clamp((bytes > 0 ? bytes : kUsual) / kTouchedBytes, 1024l, 16384l));
+}
 
 constexpr uint32_t kAllFlags = PAGE_POOL_F_NO_NODE_FOLLOW | PAGE_POOL_F_NO_FOREIGN_REJECT |
                                PAGE_POOL_F_NO_PRESSURE_REJECT | PAGE_POOL_F_NO_BULK_RETURN |
@@ -92,7 +103,7 @@ Result<QueuePool*> QueuePool::create(const page_pool_params& params, PageArena* 
   pool->stash_capacity_ = params.quota;
   pool->stash_limit_ =
       params.stash_size != 0 ? std::min(params.stash_size, params.quota) : params.quota;
-  const uint32_t resting = std::min(params.quota / kRestingShare, kMostResting);
+  const uint32_t resting = std::min(params.quota / kRestingShare, pages_in_private_cache());
   pool->resting_ = resting < kLeastResting ? 0 : resting;
   // A mempool refuses a cache that could hold more than the pool has.
   pool->cache_size_ =

@@ -101,7 +101,8 @@ void add_pool_options(CLI::App& app, Options& o, Texts& t) {
   app.add_option("--pool-ring", o.pool.ring, "return ring, pages; 0: room for the quota")
       ->check(CLI::Range(0, 1 << 20));
   app.add_option("--pool-cache", o.pool.cache, "alloc cache, pages")->check(CLI::Range(0, 512));
-  app.add_option("--pool-quota", o.pool.quota, "most pages a pool owns; 0: the whole arena")
+  app.add_option("--pool-quota", o.pool.quota,
+                 "most pages a pool owns; 0: what its queue can use, or its share if more")
       ->check(CLI::Range(uint32_t{0}, uint32_t{1} << 28));
   app.add_option("--pool-bulk", o.pool.bulk, "returns a lcore gathers")->check(CLI::Range(4, 512));
   app.add_flag("--no-node-follow", t.no_node_follow, "pools stay on their first node");

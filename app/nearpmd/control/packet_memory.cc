@@ -125,7 +125,8 @@ uint64_t PacketMemory::data_bytes() const {
 }
 
 uint32_t PacketMemory::quota() const {
-  const uint32_t quota = options_.pool.quota != 0 ? options_.pool.quota : sizing_.queue;
+  const uint32_t quota =
+      options_.pool.quota != 0 ? options_.pool.quota : default_quota(sizing_, pages_);
   if (arena_ == nullptr) return quota;
   return static_cast<uint32_t>(
       std::min<uint64_t>(quota, uint64_t{pages_} * page_arena_nb_nodes(arena_)));

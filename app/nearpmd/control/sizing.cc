@@ -19,12 +19,11 @@ uint32_t round_up(uint32_t value, uint32_t multiple) {
 
 Sizing size_pages(const SizingInput& input) {
   Sizing sizing;
-  uint32_t queues = 0;
   uint32_t longest = 0;
   for (const PortShape& port : input.ports) {
     sizing.rx_rings += port.rxq * port.rxd;
     sizing.tx_rings += port.txq * port.txd;
-    queues += port.rxq;
+    sizing.queues += port.rxq;
     longest = std::max(longest, port.rxd);
   }
   // A cache runs over by half before it is flushed.
@@ -32,11 +31,15 @@ Sizing size_pages(const SizingInput& input) {
   const uint32_t elsewhere = input.stock ? cache : input.bulk;
   const uint32_t per_queue =
       2 * input.burst + cache + input.lcores * elsewhere + (input.handoff ? kHandoffRing : 0);
-  sizing.in_hand = queues * per_queue;
+  sizing.in_hand = sizing.queues * per_queue;
   sizing.total = sizing.rx_rings + sizing.tx_rings + sizing.in_hand;
   sizing.queue = longest + sizing.tx_rings + per_queue;
   sizing.arena = round_up(sizing.total + sizing.total / (kHighShare - 1) + 1, 64);
   return sizing;
+}
+
+uint32_t default_quota(const Sizing& sizing, uint32_t pages) {
+  return std::max(sizing.queue, pages / std::max(1u, sizing.queues));
 }
 
 std::string sizing_warning(const Sizing& sizing, uint32_t pages) {

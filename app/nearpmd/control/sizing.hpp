@@ -27,15 +27,20 @@ struct SizingInput {
 constexpr uint32_t kHandoffRing = 1024;
 
 struct Sizing {
+  uint32_t queues = 0;    // RX queues
   uint32_t rx_rings = 0;  // pages in all RX rings
   uint32_t tx_rings = 0;  // pages in all TX rings
   uint32_t in_hand = 0;   // bursts, caches, gathered returns, hand-over rings
   uint32_t total = 0;     // the sum: what an arena must have on the node all queues are on
-  uint32_t queue = 0;     // most pages the largest queue can make use of: its pool's quota
+  uint32_t queue = 0;     // most pages the largest queue can have out and at hand
   uint32_t arena = 0;     // total, and room above the high watermark
 };
 
 Sizing size_pages(const SizingInput& input);
+
+// The quota of a pool if none is chosen, with `pages` on a node: what its queue can make use of,
+// and what is there for each queue if that is more.
+uint32_t default_quota(const Sizing& sizing, uint32_t pages);
 
 // A warning with the numbers if `pages` per node are fewer than wanted, else empty.
 std::string sizing_warning(const Sizing& sizing, uint32_t pages);

@@ -25,6 +25,18 @@ TEST(Sizing, CountsRingsAndWhatIsInHand) {
   EXPECT_EQ(sizing.queue, 1024 + sizing.tx_rings + per_queue);
 }
 
+TEST(Sizing, QuotaIsWhatTheQueueUsesOrItsShare) {
+  const std::vector<PortShape> ports{{2, 1024, 2, 512}};
+  SizingInput input;
+  input.ports = ports;
+  const Sizing sizing = size_pages(input);
+  EXPECT_EQ(sizing.queues, 2u);
+  EXPECT_EQ(default_quota(sizing, 64), sizing.queue);
+  EXPECT_EQ(default_quota(sizing, 2 * sizing.queue), sizing.queue);
+  EXPECT_EQ(default_quota(sizing, 131072), 65536u);
+  EXPECT_EQ(default_quota(Sizing{}, 100), 100u);
+}
+
 TEST(Sizing, FullRingsLeaveTheHighWatermarkFree) {
   for (uint32_t rxd = 1; rxd < 5000; rxd += 7) {
     const std::vector<PortShape> ports{{1, rxd, 1, 64}};
