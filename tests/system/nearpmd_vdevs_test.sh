@@ -28,6 +28,7 @@ for mode in drop tx redirect redirect-cpu; do
 done
 under_load net_pcap redirect --vdev="net_pcap0,rx_pcap=$data_dir/capture.pcap,tx_pcap=/dev/null,infinite_rx=1" \
   --vdev="net_pcap1,rx_pcap=$data_dir/capture.pcap,tx_pcap=/dev/null,infinite_rx=1"
+under_load net_ring redirect --vdev=net_ring0 --vdev=net_ring1
 
 # Sixteen lcores on two cores.
 begin '0@0,(1-15)@(0-1)' --vdev=net_null0 --vdev=net_null1 -- -i --auto-start --rxq=8 --hardened

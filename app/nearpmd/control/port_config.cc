@@ -45,8 +45,9 @@ Result<PortShape> fit_shape(uint16_t id, const std::string& driver, const rte_et
   }
   shape.rxq = settings.rxq;
   shape.txq = std::min<uint32_t>(settings.txq, std::max<uint32_t>(info.max_tx_queues, 1));
-  // net_tap pairs its queues and refuses unequal numbers.
-  if (driver == "net_tap") shape.txq = shape.rxq;
+  // net_tap pairs its queues and refuses unequal numbers. net_ring sends into the ring of the RX
+  // queue with the same number, where nobody would look for the frames of more.
+  if (driver == "net_tap" || driver == "net_ring") shape.txq = shape.rxq;
   shape.rxd = fit_descriptors(info.rx_desc_lim, settings.rxd);
   shape.txd = fit_descriptors(info.tx_desc_lim, settings.txd);
   return shape;
