@@ -168,6 +168,10 @@ def main():
             print(f"FAILED: {name}: {what}", file=sys.stderr)
         if count.failed:
             show_output(entry)
+    # The log knows a test by its name alone.
+    for name in sorted({test["name"] for test in tests if by_name[test["name"]] is not test}):
+        print(f"FAILED: {name}: two tests are called so; rename one", file=sys.stderr)
+        failed += 1
     for name in sorted(expected):
         print(f"FAILED: {name}: was never run", file=sys.stderr)
         failed += 1

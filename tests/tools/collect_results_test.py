@@ -22,13 +22,14 @@ ONE_BAD = """<testsuites><testsuite name="S">
 <testcase name="B" classname="S" status="notrun" result="suppressed"/></testsuite></testsuites>"""
 
 
-def collect(protocol, result, stdout="", code=0, xml=None, xml_age=0, logged=True):
+def collect(protocol, result, stdout="", code=0, xml=None, xml_age=0, logged=True,
+            times=1):
     with tempfile.TemporaryDirectory() as directory:
         build = Path(directory)
         for name in ("meson-info", "meson-logs"):
             (build / name).mkdir()
         (build / "meson-info" / "intro-tests.json").write_text(json.dumps(
-            [{"name": "t", "protocol": protocol, "suite": ["nearpool:unit"], "workdir": None}]))
+            [{"name": "t", "protocol": protocol, "suite": ["nearpool:unit"], "workdir": None}] * times))
         started = time.time()
         entry = {"name": "nearpool:unit / t", "stdout": stdout, "result": result,
                  "starttime": started, "duration": 1.0, "returncode": code, "command": ["t"]}
@@ -47,6 +48,8 @@ def expect(name, counts, words, *arguments, **options):
     tap.check(name, got == counts and words in said, f"counted {got}, said: {said}")
 
 
+expect("two tests of one name are a failure", "1 1 0", "t: two tests are called so", "exitcode", "OK",
+       times=2)
 expect("gtest cases are counted", "2 0 1", "S.C: no hugepages", "gtest", "OK",
        xml=TWO_GOOD_ONE_SKIPPED)
 expect("a failed and a disabled gtest case", "0 1 1", "FAILED: t: S.A", "gtest", "FAIL", code=1,
