@@ -44,17 +44,23 @@ start own bash "$source_dir/scripts/run.sh" "${eal[@]}" --vdev=net_null0 -- --no
 check "arguments reach nearpmd" expect own 'no-such-option' 60
 check "which refuses a wrong one" finish own 1 20
 
-# As a user without rights, on ordinary pages, where this place has such users.
-job=("$source_dir/scripts/main_job.py" "--nearpmd=$build_dir/app/nearpmd/nearpmd"
-  "--connectx4=$build_dir/drivers/connectx4/launcher/connectx4" --no-huge)
+# As a user without rights, on ordinary pages. The folder of the project may be one that nobody else
+# may enter, so the job sees it somewhere else, in a mount namespace of its own.
+job=("$work/source/scripts/main_job.py" "--nearpmd=$work/build/app/nearpmd/nearpmd"
+  "--connectx4=$work/build/drivers/connectx4/launcher/connectx4" --no-huge)
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
-if [[ $(id -u) -eq 0 ]] && "${nobody[@]}" unshare -Ur test -x "$build_dir/app/nearpmd/nearpmd" 2>/dev/null; then
+# shellcheck disable=SC2016 # for the shell that is started
+elsewhere=(unshare -m sh -c 'mount --bind "$1" "$2" && mount --bind "$3" "$4" && shift 4 && exec "$@"'
+  sh "$source_dir" "$work/source" "$build_dir" "$work/build")
+if [[ $(id -u) -eq 0 ]] && "${nobody[@]}" unshare -Ur true 2>/dev/null; then
+  mkdir "$work/source" "$work/build"
   mkdir -m 0777 "$work/ports"
   chmod 0755 "$work"
-  start job env "CONNECTX4_BASE=$work/ports" "${nobody[@]}" unshare -Ur python3 "${job[@]}"
+  start job env "CONNECTX4_BASE=$work/ports" "${elsewhere[@]}" "${nobody[@]}" unshare -Ur \
+    python3 "${job[@]}"
   check "no rights, no hugepages: the books balance" expect job '^  the books balance' 120
   check "it ends with 0" finish job 0 20
 else
-  skip "no rights, no hugepages" "nobody may not run the program here, or make user namespaces"
+  skip "no rights, no hugepages" "needs root, and users who may make user namespaces"
 fi
 tap_done
