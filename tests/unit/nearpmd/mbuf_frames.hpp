@@ -35,7 +35,7 @@ class MbufFrames : public testing::Test {
       const size_t end = i < cuts.size() ? cuts[i] : bytes.size();
       rte_mbuf* segment = rte_pktmbuf_alloc(pool_);
       void* room = rte_pktmbuf_append(segment, static_cast<uint16_t>(end - start));
-      std::memcpy(room, bytes.data() + start, end - start);
+      if (end != start) std::memcpy(room, bytes.data() + start, end - start);
       if (head == nullptr) {
         head = segment;
       } else {
