@@ -24,16 +24,19 @@ check "start" ask "$start_text" "^nearpmd> $start_text"
 send_end pmd
 check "the end of the input ends it" finish pmd 0 20
 
-# An end that hangs: the first signal begins it, the second one kills.
-touch "$work/stuck"
-HOLD_STUCK=$work/stuck begin_hold "$three_lcores" -- --stats-period=1
-check "it forwards on ports that will not stop" expect pmd '^forwarding: redirect' 20
-stop pmd INT
-first_one_is_heard() { ((!(0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$(pid_of pmd)/status") & 1 << 1))); }
-check "the first signal begins the end" wait_for 20 first_one_is_heard
-check "which hangs" is_running pmd
-stop pmd TERM
-check "the second signal kills" finish pmd 143 20
+# An end that hangs: the first signal begins it, the second one kills. Only the hold PMD has ports
+# that will not stop.
+if [[ ${NEARPMD_PORTS:-null} == null ]]; then
+  touch "$work/stuck"
+  HOLD_STUCK=$work/stuck begin_hold "$three_lcores" -- --stats-period=1
+  check "it forwards on ports that will not stop" expect pmd '^forwarding: redirect' 20
+  stop pmd INT
+  first_one_is_heard() { ((!(0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$(pid_of pmd)/status") & 1 << 1))); }
+  check "the first signal begins the end" wait_for 20 first_one_is_heard
+  check "which hangs" is_running pmd
+  stop pmd TERM
+  check "the second signal kills" finish pmd 143 20
+fi
 
 # The same in the midst of commands.
 begin 0@0,1@1 --vdev=net_null0 --vdev=net_null1 -- -i --auto-start
