@@ -17,9 +17,11 @@ uint64_t dropped(const QueueCounters& counters) {
 void look_at_pool(const QueueBuffers& buffers, QueueLine& line) {
   const PoolBooks books = buffers.books();
   line.pool = books.name;
-  line.owned = books.owned;
-  line.inflight = books.inflight;
-  if (buffers.pool() == nullptr) return;
+  if (buffers.pool() == nullptr) {
+    line.owned = books.owned;
+    line.inflight = books.inflight;
+    return;
+  }
   page_pool_stats stats;
   page_pool_get_stats(buffers.pool(), &stats);
   line.pool_id = stats.id;

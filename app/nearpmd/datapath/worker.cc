@@ -98,7 +98,7 @@ void Worker::cycle(const Plan& plan) {
   rte_mbuf* burst[kMaxBurst];
   if (turn_ % kPollsPerLook == 0) look_around(plan);
   sampled_ = turn_++ % kSample == 0;
-  sampled_from_ = now_;  // has just been looked at, if it is a sample
+  if (sampled_) sampled_from_ = now_;  // has just been looked at
   bool busy = false;
   for (const PolledQueue& queue : plan.polled) {
     if (queue.pool != nullptr && page_pool_nid_changed(queue.pool, node_)) [[unlikely]]
