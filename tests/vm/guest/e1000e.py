@@ -49,7 +49,7 @@ def there_and_back():
         tap.check(f"all {ring.entries} pages are on node {node} after {frames} frames",
                   move.all_on(nodes, node), nodes)
         looks, wrong = move.stays(pmd, 0, node, 60 if node == 1 else 2)
-        tap.check(f"they stay there, {looks} looks", wrong is None and looks > 3, wrong)
+        tap.check(f"they stay there, {looks} looks", wrong is None, wrong)
     tap.check("the books balance", pmd.balances(), pmd.output[-2000:])
 
 

@@ -30,8 +30,10 @@ def floating_thread():
     pmd = nearpmd.Nearpmd(["--corelist=2,3"])
     tap.check("a lcore that may run on CPUs of both nodes polls", pmd.start(), pmd.output[-2000:])
     thread = thread_of(pmd.pid, 3)
-    shown = pmd.say("show rxq", r"lcore 3 .*\n.*\n +port \d queue 0.*\n")
-    port = int(re.search(r"lcore 3 .*\n.*\n +port (\d) queue 0", shown).group(1))
+    # Poll durations stand between the two lines once there are any.
+    polled = r"lcore 3 .*\n(?: +(?:up to|single).*\n)* +port (\d) queue 0.*\n"
+    shown = pmd.say("show rxq", polled)
+    port = int(re.search(polled, shown).group(1))
     for cpu, node in [(3, 1), (1, 0), (3, 1)]:
         os.sched_setaffinity(thread, {cpu})
         tap.check(f"its thread goes to CPU {cpu}: all pages are on node {node}, without a command",

@@ -10,6 +10,7 @@ import tap
 # in the lcore's hands, and entries that the driver has consumed and refills only by 64.
 IN_FLIGHT = 32 + 64
 STAYS_SECONDS = 60
+FEWEST_LOOKS = 4
 
 
 def all_on(nodes, node):
@@ -28,10 +29,11 @@ def move_and_look(pmd, port, lcore, node, enough=nearpmd.RXD + IN_FLIGHT):
 
 
 def stays(pmd, port, node, seconds):
-    """How many looks there were, and the first that showed another node."""
+    """How many looks there were, and the first that showed another node. On a slow machine a look
+    takes long, so there are some however long they take."""
     looks = 0
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    while time.monotonic() < end or looks < FEWEST_LOOKS:
         before = pmd.received(port)
         nodes = pmd.ring(port).nodes()
         looks += 1
@@ -52,7 +54,7 @@ def there_and_back():
     nodes, frames = move_and_look(pmd, 0, 2, 1)
     tap.check(f"all {nearpmd.RXD} pages are on node 1 after {frames} frames", all_on(nodes, 1), nodes)
     looks, wrong = stays(pmd, 0, 1, STAYS_SECONDS)
-    tap.check(f"they stay there for {STAYS_SECONDS} s, {looks} looks", wrong is None and looks > 3, wrong)
+    tap.check(f"they stay there for {STAYS_SECONDS} s, {looks} looks", wrong is None, wrong)
     nodes, frames = move_and_look(pmd, 0, 1, 0)
     tap.check(f"back: all are on node 0 after {frames} frames", all_on(nodes, 0), nodes)
     tap.check("the books balance", pmd.balances(), pmd.output[-2000:])
