@@ -28,7 +28,7 @@ def main():
     jobs = {size: lambda c=line, n=counted[size]: rate(c, len(PORTS), "TX", chosen.seconds,
                                                        EVENTS, n)
             for size, line in commands.items()}
-    medians = measure(jobs, chosen.rounds)
+    medians = measure(jobs, chosen.rounds, (0, 1))
     for size, mpps in medians.items():
         name = "off" if size == 0 else f"{size}"
         print(f"bulk return {name:>4}: {mpps:8.2f} Mpps, {mpps / medians[0]:.3f} times off"

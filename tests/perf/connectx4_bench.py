@@ -10,13 +10,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from forwarding import BUILD, Program, write
+from forwarding import BUILD, Distance, Program, write
 
 LAUNCHER = BUILD / "drivers/connectx4/launcher/connectx4"
 WANTED = 10.0  # Mpps
 # Few enough that rings never overflow, since testpmd drops what does not fit and the loop runs dry.
 FIRST_BURSTS = 4
 PORTS = 2
+CPUS = (0, 1)  # of the device and of the PMD's lcore
 REPORT = re.compile(r"ns_per_frame=([\d.]+) best_ns_per_frame=([\d.]+) busy=([\d.]+)")
 CYCLES = re.compile(r"CPU cycles/packet=([\d.]+) .* at (\d+) MHz", re.DOTALL)
 
@@ -56,11 +57,16 @@ def run(chosen, report):
 def main():
     chosen = options()
     rounds = []
+    farthest = []
+    distance = Distance(CPUS)
     with tempfile.TemporaryDirectory() as directory:
         for number in range(chosen.rounds):
-            rounds.append(run(chosen, f"{directory}/report"))
-            print(f"# round {number + 1}: " + ", ".join(f"{name} {value:.2f}" for name, value in rounds[-1].items()),
-                  flush=True)
+            figures, apart = distance.measure(lambda: run(chosen, f"{directory}/report"))
+            rounds.append(figures)
+            farthest.append(apart)
+            print(f"# round {number + 1}: " + ", ".join(f"{name} {value:.2f}" for name, value in figures.items())
+                  + f", CPUs {apart:.0f} ns apart", flush=True)
+    print(distance.summary(farthest))
     median = {name: statistics.median(one[name] for one in rounds) for name in rounds[0]}
     best = max(one["mpps"] for one in rounds)
     print(f"64-byte frames, two ports, one lcore: {median['mpps']:.2f} Mpps, best round {best:.2f} "

@@ -9,6 +9,8 @@ from forwarding import NEARPMD, PLUGIN, eal, measure, rate, write
 PORTS = ("net_null0", "net_null1")
 TESTPMD_MODES = {"redirect": "io", "tx": "macswap", "drop": "rxonly"}
 SMALL = 8192  # buffers of a testpmd that is given few
+TWO_LCORES = "0@0,1@0,2@1"  # two forward, each on a CPU of its own
+TWO_CPUS = (0, 1)
 
 
 def options():
@@ -17,12 +19,12 @@ def options():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--scenario", action="append",
-                        choices=["redirect", "tx", "drop", "redirect-cpu"])
+                        choices=list(SCENARIOS))
     return parser.parse_args()
 
 
-def nearpmd(mode, *more, lcores="0@0,1@1", megabytes=128):
-    return [str(NEARPMD), *eal(lcores, megabytes, PORTS), "--", "-i", "--no-flush-rx",
+def nearpmd(mode, *more, lcores="0@0,1@1", megabytes=128, ports=PORTS):
+    return [str(NEARPMD), *eal(lcores, megabytes, ports), "--", "-i", "--no-flush-rx",
             f"--forward-mode={mode}", *more]
 
 
@@ -45,16 +47,26 @@ def one_lcore(mode):
     }
 
 
-def two_lcores():
-    lcores = "0@0,1@0,2@1"
+def two_lcores(ports=PORTS):
     commands = {}
     for name, pages, megabytes in (("", 131071, 1024), (", small pool", SMALL, 128)):
         size = f"--total-num-pages={pages}"
-        commands[f"nearpmd{name}"] = nearpmd("redirect-cpu", size, lcores=lcores)
+        commands[f"nearpmd{name}"] = nearpmd("redirect-cpu", size, lcores=TWO_LCORES, ports=ports)
         commands[f"nearpmd+ring_mp_mc{name}"] = nearpmd(
-            "redirect-cpu", size, "--pool-ops=ring_mp_mc", lcores=lcores, megabytes=megabytes)
+            "redirect-cpu", size, "--pool-ops=ring_mp_mc", lcores=TWO_LCORES, megabytes=megabytes, ports=ports)
     return commands
 
+
+# In redirect-cpu each lcore receives on one port and sends on the other, so that a pool which lcores
+# share keeps with each lcore what it has just sent, and hardly any buffer comes back. One way, every
+# page comes back from the other core.
+SCENARIOS = {
+    "redirect": lambda: one_lcore("redirect"),
+    "tx": lambda: one_lcore("tx"),
+    "drop": lambda: one_lcore("drop"),
+    "redirect-cpu": two_lcores,
+    "redirect-cpu-one-way": lambda: two_lcores(("net_null0", "net_null1,no-rx=1")),
+}
 
 RATIOS = [  # scenario, contender, over, at least
     ("redirect", "nearpmd", "testpmd", 1.05),
@@ -63,20 +75,21 @@ RATIOS = [  # scenario, contender, over, at least
     ("redirect", "testpmd+page_pool", "testpmd", 1.0),
     ("redirect-cpu", "nearpmd", "nearpmd+ring_mp_mc", 1.15),
     ("redirect-cpu", "nearpmd, small pool", "nearpmd+ring_mp_mc, small pool", 1.0),
+    ("redirect-cpu-one-way", "nearpmd", "nearpmd+ring_mp_mc", 1.15),
+    ("redirect-cpu-one-way", "nearpmd, small pool", "nearpmd+ring_mp_mc, small pool", 1.0),
 ]
 
 
 def main():
     chosen = options()
     medians = {}
-    for scenario in chosen.scenario or ["redirect", "tx", "drop", "redirect-cpu"]:
+    for scenario in chosen.scenario or SCENARIOS:
         direction = "RX" if scenario == "drop" else "TX"
-        commands = two_lcores() if scenario == "redirect-cpu" else one_lcore(scenario)
         jobs = {name: lambda c=command, d=direction: rate(c, len(PORTS), d, chosen.seconds)
-                for name, command in commands.items()}
-        medians[scenario] = measure(jobs, chosen.rounds)
+                for name, command in SCENARIOS[scenario]().items()}
+        medians[scenario] = measure(jobs, chosen.rounds, TWO_CPUS if "cpu" in scenario else None)
         for name, mpps in medians[scenario].items():
-            print(f"{scenario:<13} {name:<32} {mpps:8.2f} Mpps")
+            print(f"{scenario:<20} {name:<32} {mpps:8.2f} Mpps")
     for scenario, contender, over, least in RATIOS:
         if scenario in medians:
             ratio = medians[scenario][contender] / medians[scenario][over]

@@ -115,13 +115,61 @@ def eal(lcores, megabytes, vdevs):
     return arguments + [f"--vdev={vdev}" for vdev in vdevs]
 
 
-def measure(jobs, rounds):
-    """jobs: name to a function that measures once. In turn, several rounds: medians by name."""
+class Distance:
+    """How far apart two CPUs are, in nanoseconds there and back; see core_distance.hpp."""
+
+    NEAR = 2.5  # times the least seen
+    TRIES = 5   # of a job, before it counts although the CPUs were apart
+
+    def __init__(self, cpus):
+        self.cpus = [str(cpu) for cpu in cpus]
+        self.seen = []
+
+    def look(self):
+        run = subprocess.run([str(BUILD / "tests/perf/core_distance"), *self.cpus], capture_output=True,
+                             text=True, check=False)
+        if run.returncode == 0:
+            self.seen.append(float(run.stdout))
+        return self.seen[-1] if run.returncode == 0 else 0.0
+
+    def measure(self, job):
+        """@return what the job returns, and how far apart the CPUs were at most; measured again if the
+        host has put them apart meanwhile."""
+        before = self.look()
+        for _ in range(self.TRIES):
+            value = job()
+            after = self.look()
+            farthest, before = max(before, after), after
+            if farthest <= self.NEAR * min(self.seen, default=0):
+                break
+        return value, farthest
+
+    def summary(self, farthest):
+        """@param farthest: of each figure that counts"""
+        if not self.seen:
+            return f"CPUs {' and '.join(self.cpus)}: how far apart they are is unmeasured"
+        apart = sum(distance > self.NEAR * min(self.seen) for distance in farthest)
+        return (f"CPUs {' and '.join(self.cpus)}: a cache line takes {min(self.seen):.0f} to {max(self.seen):.0f} ns "
+                f"there and back; {apart} of {len(farthest)} figures were measured while they were apart")
+
+
+def measure(jobs, rounds, cpus=None):
+    """jobs: name to a function that measures once. In turn, several rounds: medians by name.
+
+    cpus: the two that hand frames to each other; figures are of rounds in which they were near each
+    other as far as they can be had."""
     seen = {name: [] for name in jobs}
+    distance = Distance(cpus) if cpus else None
+    farthest = []
     for number in range(rounds):
         for name, job in jobs.items():
-            seen[name].append(job())
-            print(f"# round {number + 1}: {name}: {seen[name][-1]:.2f} Mpps", flush=True)
+            value, apart = distance.measure(job) if distance else (job(), 0.0)
+            seen[name].append(value)
+            farthest.append(apart)
+            print(f"# round {number + 1}: {name}: {value:.2f} Mpps"
+                  + (f", CPUs {apart:.0f} ns apart" if distance else ""), flush=True)
+    if distance:
+        print(distance.summary(farthest))
     return {name: statistics.median(values) for name, values in seen.items()}
 
 
