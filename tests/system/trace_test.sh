@@ -61,6 +61,25 @@ PYTHON
 }
 check "what was held was released" balance
 
+# A port goes while one of its pages lies in the other port's TX ring: its pool has to wait.
+touch "$work/hostage"
+nearpmd_command "$three_lcores" --vdev=net_null_hold0 --vdev=net_null_hold1 \
+  '--trace=page_pool.*' "--trace-dir=$work/stalled" -- -i --rxd=256 --txd=1024 --no-flush-rx
+start pmd env "LD_PRELOAD=$hold_pmd" "HOLD_HOSTAGE=$work/hostage" HOLD_FRAMES=500 "${command[@]}"
+check "it starts again" ask start '^nearpmd> start'
+check "frames pass" ask_until 20 'show fwd stats all' '^port 1 .*: received 500 = forwarded 500$'
+send pmd $'stop\nport stop 0'
+check "a port goes" ask 'port detach 0' '^port 0 detached'
+check "its pool is waited for" expect pmd 'pool p0q0 is dying since [1-9]' 20
+rm "$work/hostage"
+check "until its page is home" ask_until 20 'show dying' '^no pool is dying'
+check "the books balance after that" done_well
+trace() { babeltrace2 "$work"/stalled/* >"$work/trace" && [[ -s $work/trace ]]; }
+check "babeltrace2 reads that trace" trace
+check "stall: one page out, and for how long" events stall 'inflight = 1, seconds = 0x[1-9A-F]'
+check "release: while the page is out" events release 'inflight = 1,'
+check "release: when it is home" events release 'inflight = 0,'
+
 # Off: no trace is written.
 run "$three_lcores" --vdev=net_null0 --vdev=net_null1 "--trace-dir=$work/off" -- --help
 check "without --trace there is none" test ! -e "$work/off"
