@@ -7,8 +7,11 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -64,8 +67,8 @@ def value(samples, name, **labels):
     return found[0] if len(found) == 1 else None
 
 
-def once():
-    result = subprocess.run([sys.executable, EXPORTER, "--file-prefix", PREFIX, "--once"],
+def once(*where):
+    result = subprocess.run([sys.executable, EXPORTER, *(where or ("--file-prefix", PREFIX)), "--once"],
                             capture_output=True, text=True, timeout=DEADLINE)
     return result.returncode, result.stdout
 
@@ -136,6 +139,89 @@ def check_server(program):
         server.wait()
 
 
+class Confused:
+    """A telemetry socket with another client's questions mixed in, as DPDK's strtok() allows. Pools 1
+    to 4 own ten pages for each number; what becomes of a question is told by `confuse`, which gets the
+    command, its parameter and how often it was asked before, and says for which one to answer."""
+
+    def __init__(self, path, confuse):
+        self.confuse = confuse
+        self.asked = {}
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.bind(path)
+        self.listener.listen()
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        client, _ = self.listener.accept()
+        with client:
+            client.send(b'{"version":"DPDK 22.11.11","pid":1,"max_output_len":16384}')
+            while request := client.recv(1024).decode():
+                command, _, parameter = request.partition(",")
+                before = self.asked.get(request, 0)
+                self.asked[request] = before + 1
+                parameter = self.confuse(command, parameter, before)
+                client.send(json.dumps({command: self.answer(command, parameter)}).encode())
+
+    @staticmethod
+    def answer(command, parameter):
+        if command == "/page_pool/list":
+            return [1, 2, 3, 4]
+        if command == "/page_arena/list":
+            return [0, 1]
+        if command == "/nearpmd/queues":
+            start = tuple(int(word) for word in parameter.split(","))
+            return {f"0/{queue}": {"port": 0, "queue": queue, "device": "d", "pool_id": queue + 1,
+                                   "lcore": 1, "lcore_node": 0, "received": queue, "forwarded": 0,
+                                   "dropped": 0}
+                    for queue in range(4) if (0, queue) >= start and queue < start[1] + 2}
+        if not parameter:
+            return None
+        number = int(parameter)
+        if command == "/page_pool/info":
+            return {"id": number, "name": f"pool{number}"}
+        if command == "/page_pool/stats":
+            return {"id": number, "owned": 10 * number, "owned_node": {"0": 10 * number}}
+        if command == "/page_arena/info":
+            state = {name: number for name in
+                     ("pages", "free", "min", "low", "high", "pressure_out", "misplaced", "asking",
+                      "pressure_taken", "fallback_taken", "below_low", "below_min")}
+            return {"node": number, "arenas": {"a": state}}
+        return None
+
+
+def check_confused():
+    def sometimes(command, parameter, before):
+        if before == 0 and command in ("/page_pool/info", "/page_pool/stats", "/page_arena/info"):
+            return "2" if parameter == "1" else ""  # another's, or none
+        if before == 0 and command == "/nearpmd/queues" and parameter != "0,0":
+            return "0,0"
+        return parameter
+
+    def always(command, parameter, _):
+        if command.startswith("/page_pool/") and parameter in ("3", "4"):
+            return "1"
+        if command == "/nearpmd/queues":
+            return "0,0"
+        return parameter
+
+    pools = [f"pool{number}" for number in (1, 2, 3, 4)]
+    for name, confuse, known in (("now and then", sometimes, pools), ("all the time", always, pools[:2])):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "socket")
+            Confused(path, confuse)
+            code, text = once("--socket", path)
+            samples = parse(text)
+        owned = {pool: value(samples, "nearpool_pool_owned_pages", pool=pool) for pool in pools}
+        tap.check(f"others ask {name}: pools have their own pages or are left out", code == 0 and owned ==
+                  {pool: 10.0 * int(pool[-1]) if pool in known else None for pool in pools}, owned)
+        tap.check(f"others ask {name}: nodes likewise", [value(samples, "nearpool_node_pages", node=node)
+                                                         for node in (0, 1)] == [0.0, 1.0], text)
+        received = samples.get("nearpool_queue_received_frames_total", {})
+        tap.check(f"others ask {name}: each queue once, and there is an end",
+                  sorted(received.values()) == [0.0, 1.0, 2.0, 3.0][:len(known)], received)
+
+
 def main():
     program = subprocess.Popen(
         [NEARPMD, "--lcores=0@0,1@1,2@0", "-m", "128", "--no-pci", "--in-memory",
@@ -165,6 +251,7 @@ def main():
                                               or 0) > 0)
         check_dashboard(samples)
         check_escapes()
+        check_confused()
         check_server(program)
     finally:
         program.kill()

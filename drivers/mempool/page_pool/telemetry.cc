@@ -70,6 +70,7 @@ void add_info(rte_tel_data* dict, const QueuePool& pool) {
 void add_stats(rte_tel_data* dict, const QueuePool& pool) {
   page_pool_stats s;
   pool.read_stats(&s);
+  add(dict, "id", s.id);
   rte_tel_data_add_dict_string(dict, "name", s.name);
   add(dict, "owned", s.owned);
   add(dict, "owned_foreign", s.owned_foreign);
@@ -133,6 +134,7 @@ void add_stats(rte_tel_data* dict, const SharedPool& pool) {
     free += pool.arena().free_list(node).free_pages();
   }
   const uint32_t cached = lcore_cache::pages_in_all(&pool.mempool());
+  add(dict, "id", pool.id);
   rte_tel_data_add_dict_string(dict, "name", pool.mempool().name);
   add(dict, "owned", owned);
   add_nodes(dict, "owned_node", owned_node);
