@@ -34,8 +34,8 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // One asks at a time: DPDK 22.11 takes a request apart with strtok(), so two at once are a race of
-  // its own, in which one gets the other's answer.
+  // One asks at a time: DPDK 22.11 takes a request apart with strtok(), so two at once are a race
+  // of its own, in which one gets the other's answer.
   std::string ask(const std::string& command) {
     const std::lock_guard one_at_a_time(asking_);
     EXPECT_EQ(send(socket_, command.data(), command.size(), 0),
