@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "doctor/checks.hpp"
 
@@ -10,6 +11,8 @@ namespace {
 
 constexpr uint64_t kMebibyte = uint64_t{1} << 20;
 constexpr int kCapIpcLock = 14;
+// What the EAL and the drivers take for themselves.
+constexpr uint64_t kEalPagesKib = 64 * 1024;
 
 std::string size_name(uint64_t kib) {
   if (kib >= 1U << 20) return fmt::format("{} GiB", kib >> 20);
@@ -50,6 +53,12 @@ Hugepages hugepages_in(const Machine& machine, const std::string& folder) {
   return found;
 }
 
+// Of a node; in one place where the kernel is one without NUMA.
+std::string folder_of_node(const Machine& machine, int node) {
+  const std::string folder = fmt::format("/sys/devices/system/node/node{}/hugepages", node);
+  return machine.exists(folder) ? folder : "/sys/kernel/mm/hugepages";
+}
+
 bool may_lock_all(const Machine& machine) {
   const uint64_t mask = std::strtoull(machine.own_status("CapEff").c_str(), nullptr, 16);
   return (mask >> kCapIpcLock & 1) != 0;
@@ -66,10 +75,7 @@ Findings check_hugepages(const Visit& visit) {
              "behind vfio want physically contiguous memory"}};
   }
   for (const int node : visit.nodes_in_use()) {
-    std::string folder = fmt::format("/sys/devices/system/node/node{}/hugepages", node);
-    // A kernel without NUMA has them in one place.
-    if (!visit.machine.exists(folder)) folder = "/sys/kernel/mm/hugepages";
-    const Hugepages pages = hugepages_in(visit.machine, folder);
+    const Hugepages pages = hugepages_in(visit.machine, folder_of_node(visit.machine, node));
     Finding finding{Health::kGood, topic,
                     fmt::format("node {}: {} free, {} MiB are wanted", node,
                                 pages.text.empty() ? "none" : pages.text,
@@ -93,6 +99,40 @@ Findings check_hugepages(const Visit& visit) {
                         "give --in-memory, or mount one: mount -t hugetlbfs nodev /dev/hugepages"});
   }
   return findings;
+}
+
+// What the main lcore allocates the EAL looks for on the main lcore's node alone: ports without a
+// node of their own, for instance. Its node needs no page of the arena, so nobody else asks there.
+Findings check_main_lcore(const Visit& visit) {
+  const std::string topic = "main lcore";
+  std::set<int> nodes;
+  for (const int cpu : visit.main_cpus)
+    nodes.insert(visit.machine.node_of_cpu(cpu));
+  // Where its CPUs are on several nodes, the EAL takes what there is.
+  if (visit.no_huge || nodes.size() != 1) return {};
+  const int own = *nodes.begin();
+  const Hugepages here = hugepages_in(visit.machine, folder_of_node(visit.machine, own));
+  std::vector<int> elsewhere;  // CPUs
+  bool others_have = false;
+  for (const auto& [node, cpus] : visit.machine.nodes()) {
+    if (hugepages_in(visit.machine, folder_of_node(visit.machine, node)).bytes_free == 0) continue;
+    others_have = true;
+    elsewhere.insert(elsewhere.end(), cpus.begin(), cpus.end());
+  }
+  // None at all is another finding.
+  if (here.bytes_free != 0 || !others_have || here.smallest.empty()) {
+    return {{Health::kGood, topic, fmt::format("on node {}, as what it allocates", own), ""}};
+  }
+  std::sort(elsewhere.begin(), elsewhere.end());
+  const uint64_t few = (kEalPagesKib + here.smallest_kib - 1) / here.smallest_kib;
+  std::string advice = fmt::format("echo {} >{}/nr_hugepages",
+                                   here.smallest_total + static_cast<long>(few), here.smallest);
+  if (!elsewhere.empty()) {
+    advice +=
+        fmt::format(", or let the main lcore run on one of the CPUs {}", ranges_of(elsewhere));
+  }
+  return {{Health::kStops, topic,
+           fmt::format("on node {}, which has no free hugepage, while others have", own), advice}};
 }
 
 Findings check_memlock(const Visit& visit) {

@@ -9,6 +9,7 @@
 namespace nearpool::doctor {
 
 Findings check_hugepages(const Visit& visit);
+Findings check_main_lcore(const Visit& visit);  // the EAL's own memory is on its node
 Findings check_memlock(const Visit& visit);
 Findings check_numa_balancing(const Visit& visit);
 

@@ -15,10 +15,10 @@ namespace nearpool::doctor {
 namespace {
 
 constexpr Findings (*kChecks[])(const Visit&) = {
-    check_hugepages,        check_memlock,   check_numa_balancing, check_device_nodes,
-    check_isolated_cpus,    check_governor,  check_kernel_drivers, check_iommu_mode,
-    check_pause_frames,     check_fast_free, check_firmware,       check_rdma_core,
-    check_device_arguments, check_plugin};
+    check_hugepages,    check_main_lcore,       check_memlock,   check_numa_balancing,
+    check_device_nodes, check_isolated_cpus,    check_governor,  check_kernel_drivers,
+    check_iommu_mode,   check_pause_frames,     check_fast_free, check_firmware,
+    check_rdma_core,    check_device_arguments, check_plugin};
 
 // Object header, rte_mbuf, and what rounding to cache lines adds.
 constexpr uint64_t kPageOverhead = 256;

@@ -191,8 +191,11 @@ void complete(Visit& visit, const EalArguments& arguments) {
   std::set<int> cpus;
   for (size_t i = 0; i < lcores.size(); i++) {
     // The main lcore does not forward: the one that is named, else the first.
-    if (arguments.main_lcore ? ids[i] == *arguments.main_lcore : i == 0) continue;
-    cpus.insert(lcores[i].begin(), lcores[i].end());
+    if (arguments.main_lcore ? ids[i] == *arguments.main_lcore : i == 0) {
+      visit.main_cpus = lcores[i];
+    } else {
+      cpus.insert(lcores[i].begin(), lcores[i].end());
+    }
   }
   visit.cpus.assign(cpus.begin(), cpus.end());
 }

@@ -31,6 +31,7 @@ struct Visit {
   Machine machine{""};
   std::vector<Device> devices;
   std::vector<int> cpus;            // of the forwarding lcores, ascending
+  std::vector<int> main_cpus;       // of the main lcore
   std::vector<std::string> loaded;  // -d
   std::string driver_directory;     // where the EAL looks for drivers by itself
   uint64_t bytes_wanted = 0;        // on each node in use

@@ -81,6 +81,30 @@ TEST(Doctor, HugetlbfsMounted) {
   EXPECT_EQ(check_hugepages(visit).size(), 1U);
 }
 
+TEST(Doctor, MainLcoreWithoutHugepagesOfItsNode) {
+  FakeMachine machine;
+  machine.node(0, "0-1", 16, 0).node(1, "2-3", 512, 512).node(2, "", 64, 64);
+  Visit visit = machine.visit({}, {2});
+  EXPECT_TRUE(check_main_lcore(visit).empty()) << "nobody knows where it will run";
+  visit.main_cpus = {0};
+  expect_one(check_main_lcore(visit), Health::kStops, "on node 0, which has no free hugepage",
+             "echo 48 >/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages, or "
+             "let the main lcore run on one of the CPUs 2,3");
+  visit.main_cpus = {2};
+  expect_one(check_main_lcore(visit), Health::kGood, "on node 1");
+  visit.main_cpus = {1, 2};
+  EXPECT_TRUE(check_main_lcore(visit).empty()) << "over two nodes";
+  visit.main_cpus = {0};
+  visit.no_huge = true;
+  EXPECT_TRUE(check_main_lcore(visit).empty());
+  // None anywhere is said once, of the nodes in use.
+  FakeMachine bare;
+  bare.node(0, "0-1", 0, 0).node(1, "2-3", 0, 0);
+  Visit none = bare.visit({}, {2});
+  none.main_cpus = {0};
+  EXPECT_EQ(check_main_lcore(none).front().health, Health::kGood);
+}
+
 TEST(Doctor, Memlock) {
   FakeMachine machine;
   machine.node(0, "0-1").nic(kNic, 0, "mlx5_core");

@@ -79,6 +79,7 @@ TEST(DoctorVisit, WhatIsNotSaidComesFromTheMachine) {
   EXPECT_EQ(visit.devices[0].address, "0000:03:00.0");
   EXPECT_EQ(visit.devices[1].address, "0000:81:00.0");
   EXPECT_EQ(visit.cpus, (Numbers{1, 2})) << "all but the main lcore's";
+  EXPECT_EQ(visit.main_cpus, Numbers{0});
   EXPECT_EQ(visit.nodes_in_use(), (Numbers{0, 1}));
   complete(visit, *read_eal_arguments({"--no-pci", "-l", "2,3"}));
   EXPECT_TRUE(visit.devices.empty());
@@ -86,6 +87,7 @@ TEST(DoctorVisit, WhatIsNotSaidComesFromTheMachine) {
   complete(visit, *read_eal_arguments({"-a", "02:00.0", "--lcores=0@3,1@1", "--main-lcore=1"}));
   EXPECT_EQ(visit.devices.front().address, "0000:02:00.0");
   EXPECT_EQ(visit.cpus, Numbers{3});
+  EXPECT_EQ(visit.main_cpus, Numbers{1});
 }
 
 }  // namespace

@@ -61,5 +61,10 @@ def run():
     starts_on("none on node 1, and no lcore there", "0@0,1@1", [0])
     judge.set_hugepages(1, 160)
     judge.set_hugepages(0, 0)
-    # The main lcore too: the EAL wants memory of its node for itself.
+    # The main lcore too: the EAL wants memory of its node for itself, and panics where there is none.
+    line = nearpmd_line("0@0,2@2")
+    done = subprocess.run([line[0], "--doctor", *line[1:]], capture_output=True, text=True, check=False,
+                          timeout=rig.DEADLINE)
+    tap.check("none on the main lcore's node: the doctor says so", done.returncode == 3 and
+              "main lcore: on node 0, which has no free hugepage" in done.stdout, done.stdout + done.stderr)
     starts_on("none on node 0, and no lcore there", "0@3,2@2", [1])
