@@ -2,12 +2,14 @@
 """Commands in the manual. Each is a block in sh, and a comment above it says what becomes of it:
 
     <!-- run -->               the test runs it
-    <!-- hardware: ... -->     it needs what a test does not have
-    <!-- elsewhere: ... -->    another test runs it
-    <!-- installed: ... -->    the test of the installed files runs it
+    <!-- hardware: ... -->     it needs what a test does not have; nearpmd's arguments are looked at
+    <!-- elsewhere: FILE -->   another test runs it, which has all its programs
+    <!-- installed: FILE -->   likewise, with what is installed
 """
 import dataclasses
+import os
 import re
+import shlex
 
 FATES = ("run", "hardware", "elsewhere", "installed")
 
@@ -19,6 +21,27 @@ class Block:
     fate: str    # "": the page does not say
     reason: str
     text: str
+
+
+def commands_of(block):
+    """Lines of the block without comments, continued ones joined, each as a list of its words."""
+    return [words for words in (shlex.split(line, comments=True) for line in
+                                block.text.replace("\\\n", " ").splitlines()) if words]
+
+
+def program_of(words):
+    """The name of what a command runs: without sudo, and without assignments before it."""
+    return next((os.path.basename(word) for word in words if word != "sudo" and "=" not in word), "")
+
+
+def missing_in_test(block, root):
+    """What is wrong with the test that a block names; empty: it is there and runs the block's programs."""
+    path = root / block.reason.split(",")[0]
+    if not path.is_file():
+        return f"there is no {path.name}"
+    text = path.read_text(encoding="utf-8")
+    lacks = sorted({program_of(words) for words in commands_of(block)} - set(re.findall(r"[\w.-]+", text)))
+    return f"{path.name} does not run {', '.join(lacks)}" if lacks else ""
 
 
 def blocks_of(page, text):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The manual is true: it builds without a warning, its commands run, the messages it explains exist,
 and the reference is what the programs say."""
+import dataclasses
 import os
 import re
 import shutil
@@ -72,12 +73,29 @@ def commands():
         tap.check(f"{name}: each command says what becomes of it", not wrong, "\n".join(wrong))
         for block in blocks.blocks_of(name, text):
             title = f"{name}:{block.line}"
-            if block.fate != "run":
-                print(f"# {title}: not run here, {block.fate}: {block.reason}")
+            if block.fate in ("elsewhere", "installed"):
+                missing = blocks.missing_in_test(block, SOURCE)
+                tap.check(f"{title}: {block.reason} runs it", not missing, missing)
+            elif block.fate == "hardware":
+                print(f"# {title}: not run, needs {block.reason}")
+                understood(title, block)
             elif os.geteuid() != 0:
                 tap.skip(title, "needs root")
             else:
                 run(title, block.text)
+
+
+def understood(title, block):
+    """What needs hardware is not run, but nearpmd has to understand its arguments: the doctor reads them, as
+    well as the files they name, and says what the machine lacks."""
+    for words in blocks.commands_of(block):
+        if blocks.program_of(words) not in ("nearpmd", "connectx4") or "nearpmd" not in words:
+            continue
+        arguments = [word for word in words[words.index("nearpmd") + 1:] if word != "--doctor"]
+        done = subprocess.run([BUILD / "app/nearpmd/nearpmd", "--doctor", *arguments], cwd=SOURCE, check=False,
+                              capture_output=True, text=True, timeout=LIMIT, stdin=subprocess.DEVNULL)
+        tap.check(f"{title}: nearpmd understands {' '.join(arguments)}", done.returncode in (0, 3) and
+                  "stop nearpmd" in done.stdout, done.stdout + done.stderr)
 
 
 def run(title, text):
@@ -99,6 +117,14 @@ def checkers():
     wrong = blocks.complaints("p", page + "\n    sudo nearpmd -l 0\n")
     tap.check("a command without a comment, one without a reason and one outside are found",
               len(wrong) == 3, "\n".join(wrong))
+    other = blocks.Block("p", 1, "elsewhere", "tests/docs/manual_test.py, more", "sudo A=1 x/mkdocs \\\n build")
+    tap.check("the program of a command is found",
+              [blocks.program_of(words) for words in blocks.commands_of(other)] == ["mkdocs"])
+    tap.check("a test that has it is one that runs it", blocks.missing_in_test(other, SOURCE) == "")
+    absent = dataclasses.replace(other, text="mkdocs build\nno" + "where")
+    tap.check("one that has not is found", blocks.missing_in_test(absent, SOURCE).endswith(" run no" + "where"))
+    absent = dataclasses.replace(other, reason="tests/nothing.py")
+    tap.check("and one that is not there", blocks.missing_in_test(absent, SOURCE) == "there is no nothing.py")
     found = messages.complaints(SOURCE, "### `no such message anywhere`\n### `the EAL does not start: ...`\n"
                                 "### `world-writable and insecure`\n<!-- from: librte_eal -->\n")
     tap.check("a message that does not exist is found, and no other",
