@@ -3,7 +3,9 @@
 #pragma once
 
 #include <rte_mempool.h>
+#include <rte_ring.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace nearpool {
@@ -18,9 +20,15 @@ inline uint32_t next_pool_id = 1;
 
 struct PoolData {
   explicit PoolData(PoolKind k) : kind(k), id(next_pool_id++) {}
+  // What a process without this plugin takes the pool for, which calls the ring driver instead (see
+  // registration.hpp): a ring with no room, from which nothing comes and into which nothing goes.
+  // Its place is the beginning.
+  rte_ring disguise{};
   PoolKind kind;
   uint32_t id;  // unique in the process
 };
+
+static_assert(offsetof(PoolData, disguise) == 0);
 
 // Name of the mempool ops. A benchmark builds a second copy without the keep rule.
 #ifdef NEARPOOL_NO_KEEP_RULE

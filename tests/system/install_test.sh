@@ -94,6 +94,18 @@ cp "$libdir/librte_mempool_page_pool.so.1" "$prefix/copy.so"
 run_testpmd "a copy given with -d besides" -d "$prefix/copy.so"
 check "is spoken of" said 'the plugin is loaded twice; the copy loaded first serves'
 
+# A secondary process that looks into page pools gets it by itself too.
+mkdir "$work/huge" && mount -t hugetlbfs -o pagesize=2M none "$work/huge" && on_exit umount "$work/huge"
+eal_arguments 128
+eal=("${eal[@]/--in-memory/--huge-dir=$work/huge}")
+start pmd "$prefix/bin/nearpmd" "${eal[@]}" --vdev=net_null0 --vdev=net_null1 -- -i --auto-start
+send pmd 'show page_pool 0 0'
+check "nearpmd runs, with room for a process beside it" expect pmd '^pool p0q0 ' 60
+check "proc-info without -d" ended 0 dpdk-proc-info --no-pci "${eal[5]}" -- --show-mempool=p0q0
+check "knows the pool's driver" said 'ops_name page_pool$'
+send pmd quit
+check "nearpmd ends well after that" finish pmd 0 30
+
 cat >"$work/program.c" <<'END'
 #include <page_pool.h>
 int main(void) { return page_pool_emulate_nodes("nonsense") < 0 && page_pool_error()[0] ? 0 : 1; }

@@ -57,17 +57,40 @@ check "proc-info: ports" said_beside 'driver net_null device net_null0'
 beside dpdk-proc-info -d "$plugin" -- --show-mempool=p0q0
 check "proc-info: the pool of a queue" said_beside '- Name: p0q0 on socket 0'
 check "proc-info: its ops are the page pool's" said_beside 'ops_name page_pool$'
+# Of a pool that forwards there are moments in which no page is out.
 counts() {
+  beside dpdk-proc-info -d "$plugin" -- --show-mempool=p0q0
+  grep 'Count: avail' "$work/beside"
   [[ $(grep 'Count: avail' "$work/beside") =~ in\ use\ \(([0-9]+)\) ]] &&
     ((BASH_REMATCH[1] > 0 && BASH_REMATCH[1] <= 10240))
 }
-check "proc-info: its counts are counts of pages" counts
+check "proc-info: its counts are counts of pages" wait_for 20 counts
 beside dpdk-proc-info -d "$plugin" -- --show-mempool
 check "proc-info: all mempools in full" said_beside 'mempool <p1q0>@'
 check "proc-info: ends well" ended_beside 0
+# Without the plugin it must not crash: it would hold a lock of nearpmd's for ever.
+beside dpdk-proc-info -- --show-mempool=p0q0
+check "proc-info, without the plugin: a pool passes for a ring" said_beside 'ops_name ring_mt_rts$'
+beside dpdk-proc-info -- --show-mempool
+check "proc-info, without the plugin: all mempools in full" said_beside 'mempool <p1q0>@'
+check "proc-info, without the plugin: ends well after that" ended_beside 0
+beside dpdk-proc-info -- --iter-mempool=p0q0
+check "proc-info, without the plugin: walks a mempool" ended_beside 0
+guest
+check "a guest without the plugin gets no page" said_beside '^guest: no buffers'
+check "and no signal" ended_beside 1
+changes_mempools() {
+  ask 'port attach net_null2' '^port 2 attached' && ask 'port start 2' '^nearpmd> port start 2' &&
+    ask 'port stop 2' '^nearpmd> port stop 2' && ask 'port detach 2' '^port 2 detached'
+}
+check "nearpmd still makes and frees mempools" changes_mempools
 beside dpdk-proc-info -d "$plugin" -- --iter-mempool=p0q0
 check "proc-info: walks a mempool" ended_beside 0
 check "nearpmd forwards on" wait_for 20 forwards
+# The driver whose place the pool has taken.
+run "$three_lcores" "--vdev=net_pcap0,rx_pcap=$data_dir/capture.pcap,tx_pcap=/dev/null" \
+  "--vdev=net_pcap1,rx_pcap=$data_dir/capture.pcap,tx_pcap=/dev/null" -- --pool-ops=ring_mt_rts
+check "ring_mt_rts is found by its name" ended 0
 
 # ---- a secondary that uses pages
 
@@ -82,6 +105,21 @@ check "other drivers than the primary has: one sentence" said_beside \
 check "other drivers: it ends" ended_beside 1
 
 check "the books balance" done_well
+
+# An unmodified program, whose own drivers have another order: dpdk-testpmd has one linked in.
+testpmd_with_secondaries() {
+  with_secondaries 128
+  start pmd stdbuf -oL dpdk-testpmd "${eal[@]}" -d "$plugin" --mbuf-pool-ops-name=page_pool \
+    --vdev=net_null0 --vdev=net_null1 -- -i --total-num-mbufs=4096
+  expect pmd '^testpmd> ' 60
+}
+check "testpmd on the plugin" testpmd_with_secondaries
+beside dpdk-proc-info -- --show-mempool=mb_pool_0
+check "testpmd: proc-info without the plugin" ended_beside 0
+beside dpdk-proc-info -d "$plugin" -- --show-mempool=mb_pool_0
+check "testpmd: proc-info with it" said_beside 'ops_name page_pool$'
+send pmd quit
+check "testpmd ends well" finish pmd 0 30
 
 # ---- dpdk-dumpcap and dpdk-pdump
 

@@ -181,11 +181,11 @@ constinit const rte_mempool_ops page_pool_ops = [] {
   return ops;
 }();
 
-void ready(int index) {
+void ready(int index, int others) {
   in_secondary = rte_eal_process_type() == RTE_PROC_SECONDARY;
   // The benchmark's second copy is a guest beside the first.
   if (!nearpool::kKeepRuleBuiltIn) return;
-  nearpool::secondary::start(index);
+  nearpool::secondary::start(index, others);
   nearpool::telemetry::start();
 }
 

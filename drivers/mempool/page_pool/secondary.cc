@@ -18,6 +18,7 @@
 #include "page_arena/log.hpp"
 #include "page_pool/arena_list.hpp"
 #include "page_pool/registry.hpp"
+#include "registration.hpp"
 
 namespace nearpool::secondary {
 
@@ -25,7 +26,7 @@ namespace {
 
 constexpr char kAttach[] = "page_pool_attach";  // secondary to primary, answered
 constexpr char kArena[] = "page_pool_arena";    // primary to secondaries
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr time_t kPatienceSeconds = 5;
 
 struct Span {
@@ -39,6 +40,7 @@ struct AttachRequest {
 struct AttachReply {
   uint32_t version;
   int32_t ops_index;
+  int32_t other_ops;  // number of other mempool drivers
   uint32_t pools;
   uint32_t arenas;  // all there are
   uint32_t count;   // of these, in this message, one descriptor each
@@ -47,6 +49,7 @@ struct AttachReply {
 static_assert(sizeof(AttachReply) <= RTE_MP_MAX_PARAM_LEN);
 
 int own_ops_index = -1;
+int own_other_ops = 0;
 
 template <typename Content>
 rte_mp_msg message(const char* name, const Content& content) {
@@ -76,6 +79,7 @@ int answer(const rte_mp_msg* request, const void* peer) {
   AttachReply reply{};
   reply.version = kVersion;
   reply.ops_index = own_ops_index;
+  reply.other_ops = own_other_ops;
   Registry::instance().walk([&](QueuePool* /*pool*/) { ++reply.pools; });
   std::array<int, RTE_MP_MAX_FD_NUM> descriptors{};
   // The arenas stay while this runs, and so do their descriptors until the message is on its way.
@@ -181,19 +185,24 @@ void attach() {
     }
     first += reply.count;
   } while (first < reply.arenas && reply.count != 0);
-  if (reply.pools != 0 && reply.ops_index != own_ops_index) {
+  if (reply.other_ops == own_other_ops && reply.ops_index <= own_other_ops) {
+    // Nothing here has used a mempool yet.
+    if (reply.ops_index != own_ops_index) exchange_places(own_ops_index, reply.ops_index);
+    own_ops_index = reply.ops_index;
+  } else if (reply.pools != 0) {
     rte_exit(EXIT_FAILURE,
              "page_pool: this process has %d mempool drivers besides the page pool, the primary "
              "has %d, so that page pools could be taken for another driver's: load the same "
              "drivers in both (-d, and the EAL's driver directory)\n",
-             own_ops_index, reply.ops_index);
+             own_other_ops, reply.other_ops);
   }
 }
 
 }  // namespace
 
-void start(int ops_index) {
+void start(int ops_index, int others) {
   own_ops_index = ops_index;
+  own_other_ops = others;
   if (ops_index < 0) return;
   if (rte_eal_process_type() == RTE_PROC_PRIMARY) {
     // ENOTSUP: there are no secondary processes.

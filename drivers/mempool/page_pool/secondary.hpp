@@ -12,8 +12,9 @@
 namespace nearpool::secondary {
 
 // In the primary: answers from now on. In a secondary: asks, and ends the process with a sentence
-// if the primary's page pools cannot be used here. `ops_index` is that of this process.
-void start(int ops_index);
+// if the primary's page pools cannot be used here; else the ops get the place that they have there.
+// `ops_index` is that of this process, `others` its number of other mempool drivers.
+void start(int ops_index, int others);
 
 // In a secondary: whether the pages of the pool are mapped here.
 bool has_pages_of(const QueuePool& pool);
