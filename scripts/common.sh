@@ -29,14 +29,28 @@ ensure_hugepages() {
   (($(free_hugepages) >= want))
 }
 
+# as_builder DIR command...: what is built in a clone of the user who called sudo shall be that user's,
+# who could not build there any more otherwise. A directory that root has built stays root's.
+as_builder() {
+  local dir=$1 uid=${SUDO_UID:-0} home
+  shift
+  if ! is_root || [[ $uid == 0 || $(stat -c %u "$root") != "$uid" ]] ||
+    [[ -e $dir && $(stat -c %u "$dir") != "$uid" ]]; then
+    "$@"
+    return
+  fi
+  home=$(getent passwd "$uid" | cut -d: -f6)
+  setpriv "--reuid=$uid" "--regid=${SUDO_GID:-$uid}" --clear-groups env "HOME=${home:-/}" "$@"
+}
+
 # configure DIR [meson options]: sets DIR up once, afterwards only changes options that differ.
 configure() {
   local dir=$root/$1
   shift
   if [[ -f $dir/build.ninja ]]; then
-    meson configure "$dir" "$@" >/dev/null
+    as_builder "$dir" meson configure "$dir" "$@" >/dev/null
   else
-    meson setup "$dir" "$root" "$@"
+    as_builder "$dir" meson setup "$dir" "$root" "$@"
   fi
 }
 
@@ -44,5 +58,5 @@ configure() {
 build() {
   local dir=$root/$1
   shift
-  ninja -C "$dir" -j2 "$@"
+  as_builder "$dir" ninja -C "$dir" -j2 "$@"
 }

@@ -19,7 +19,10 @@ trap 'rm -f "$log"' EXIT
 
 # A build directory with tests stays one.
 options=()
-[[ -f $root/build/build.ninja ]] || options=(-Dtests=disabled)
+if [[ ! -f $root/build/build.ninja ]]; then
+  options=(-Dtests=disabled)
+  note "building in $root/build, which takes a few minutes the first time"
+fi
 connectx4=drivers/connectx4
 targets=(app/nearpmd/nearpmd "$connectx4"/launcher/connectx4
   "$connectx4"/lib/lib{ibverbs.so.1,mlx5.so.1,connectx4_shim.so})
