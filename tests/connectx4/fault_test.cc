@@ -55,6 +55,36 @@ class Fault : public Pmd {
     return next_ - first;
   }
 
+  // Sends, and reads nothing, until the frames pile up to here. The number sent.
+  uint32_t send_until_stuck() {
+    uint32_t accepted = 0;
+    rte_mbuf* held = nullptr;
+    auto last = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - last < std::chrono::milliseconds(300)) {
+      if (held == nullptr) held = make(numbered(accepted));
+      if (held == nullptr || rte_eth_tx_burst(0, 0, &held, 1) == 0) continue;
+      held = nullptr;
+      ++accepted;
+      last = std::chrono::steady_clock::now();
+      if (accepted > 2000) {
+        ADD_FAILURE() << "the wire goes on taking frames that nobody reads";
+        break;
+      }
+    }
+    rte_pktmbuf_free(held);
+    return accepted;
+  }
+  // Reads until so many have arrived.
+  void read_all(uint32_t wanted) {
+    uint32_t arrived = 0;
+    EXPECT_TRUE(eventually([&] {
+      arrived += static_cast<uint32_t>(poll().size());
+      rte_eth_tx_burst(0, 0, nullptr, 0);
+      return arrived >= wanted;
+    })) << arrived
+        << " of " << wanted;
+  }
+
   uint32_t next_ = 0;
   int64_t last_ = -1;
 };
@@ -124,6 +154,30 @@ TEST_F(Fault, LossIsTheShareAskedFor) {
   start({});
   const uint32_t sent = send_until(20000);
   EXPECT_NEAR(20000.0 / sent, 0.75, 0.05);
+}
+
+// Frames that the far end does not take yet are offered again and again; whether one gets lost is
+// decided once.
+TEST_F(Fault, LossIsDecidedOnceForEachFrame) {
+  start({});
+  const uint32_t sent = send_until_stuck();
+  read_all(sent * 9 / 10);
+}
+
+// The fault is for the 600th frame, and the ring holds 512: the frame waits for a buffer, and for
+// its error.
+TEST_F(Fault, AFullRingSpendsNoError) {
+  start({});
+  const uint32_t sent = send_until_stuck();
+  ASSERT_GT(sent, 700u);
+  ASSERT_EQ(xstat(1, "rx_wqe_errors"), 0u);
+  uint32_t arrived = 0;
+  EXPECT_TRUE(eventually([&] {
+    arrived += static_cast<uint32_t>(poll().size());
+    rte_eth_tx_burst(0, 0, nullptr, 0);
+    return arrived >= 599 && xstat(1, "rx_wqe_errors") == 1;
+  })) << arrived
+      << " frames, " << xstat(1, "rx_wqe_errors") << " errors";
 }
 
 TEST_F(Fault, RateIsTheOneAskedFor) {

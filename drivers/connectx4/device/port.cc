@@ -124,20 +124,24 @@ uint32_t Port::admit(FrameBatch& batch) {
   return count;
 }
 
-void Port::mark_losses(FrameBatch& batch) {
+void Port::mark_losses(FrameBatch& batch, LossPlan& losses) {
   if (!shaper_.loses()) return;
   for (uint32_t i = 0; i < batch.count; ++i) {
-    if (batch.frames[i].lost || !shaper_.lose()) continue;
-    batch.frames[i].lost = true;
-    counters_.tx_lost.add(1);
+    Frame& frame = batch.frames[i];
+    if (i >= losses.decided()) {
+      const bool lost = !frame.lost && shaper_.lose();
+      losses.decide(lost);
+      if (lost) counters_.tx_lost.add(1);
+    }
+    frame.lost = frame.lost || losses.is_lost(i);
   }
 }
 
-uint32_t Port::transmit(FrameBatch& batch) {
+uint32_t Port::transmit(FrameBatch& batch, LossPlan& losses) {
   uint32_t count = batch.count;
   if (shaped_) [[unlikely]] {
     count = admit(batch);
-    mark_losses(batch);
+    mark_losses(batch, losses);
   }
   if (!link_up()) [[unlikely]] {
     counters_.tx_discards.add(count);
@@ -152,9 +156,11 @@ uint32_t Port::transmit(FrameBatch& batch) {
   tally.add_to(counters_.tx);
   return sent;
 }
+    losses.advance(count);
 
 uint32_t Port::receive(FrameBatch& batch, uint32_t first, uint32_t count) {
   // Two passes: what the first touches and the second needs is on its way meanwhile.
+  losses.advance(sent);
   const uint32_t longest = longest_frame_.load(std::memory_order_relaxed);
   const bool up = link_up();
   for (uint32_t i = first; i < count; ++i) {

@@ -46,8 +46,8 @@ class Port {
   // frames handled. `batch` is scratch memory of the thread.
   uint32_t poll(FrameBatch& batch);
   // Takes the frames of the batch in order; the result is less than batch.count when the wire
-  // pushes back.
-  uint32_t transmit(FrameBatch& batch);
+  // pushes back. `losses` is the sending queue's.
+  uint32_t transmit(FrameBatch& batch, LossPlan& losses);
   // Frames [first, count) of the batch arrive. Returns the index of the first frame that was not
   // taken, which is less than `count` only on a lossless port without buffers.
   uint32_t receive(FrameBatch& batch, uint32_t first, uint32_t count);
@@ -104,7 +104,7 @@ class Port {
 
   explicit Port(PortDescription* description);
   uint32_t admit(FrameBatch& batch);
-  void mark_losses(FrameBatch& batch);
+  void mark_losses(FrameBatch& batch, LossPlan& losses);
 
   // Read by device threads for each batch.
   std::vector<SendQueue*> send_queues_;

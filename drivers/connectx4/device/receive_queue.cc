@@ -65,8 +65,9 @@ Delivery ReceiveQueue::deliver_carefully(const Frame& frame, uint64_t timestamp)
     return Delivery::kNotReady;
   if (faults_.active()) [[unlikely]] {
     switch (faults_.next()) {
+    // A frame that has to wait for a buffer is offered again, and counts once.
+    if (posted() == 0 || !completions_->has_room()) return Delivery::kNoBuffer;
       case FaultAction::kError:
-        if (posted() == 0 || !completions_->has_room()) return Delivery::kNoBuffer;
         fail(Syndrome::kLocalProtection);
         return Delivery::kDone;
       case FaultAction::kNoBuffer:

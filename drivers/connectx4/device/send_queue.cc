@@ -54,7 +54,7 @@ uint32_t SendQueue::poll(FrameBatch& batch) {
                      (frame.checksum_request & kChecksumL4) != 0);
     }
   }
-  const uint32_t sent = batch.count == 0 ? 0 : port_->transmit(batch);
+  const uint32_t sent = batch.count == 0 ? 0 : port_->transmit(batch, losses_);
   for (uint32_t i = 0; i < sent; ++i) {
     const Frame& frame = batch.frames[i];
     if (frame.completion_wanted) complete(frame);
@@ -252,3 +252,4 @@ void SendQueue::reset() {
 }
 
 }  // namespace nearpool::connectx4
+  losses_ = LossPlan{};

@@ -14,6 +14,7 @@
 #include "memory_region.hpp"
 #include "queue_errors.hpp"
 #include "send_entry.hpp"
+#include "shaper.hpp"
 
 namespace nearpool::connectx4 {
 
@@ -76,6 +77,7 @@ class SendQueue {
   uint64_t stalled_until_ = 0;      // 0: not stalled
   uint16_t faults_counted_to_ = 0;  // entries before this one were counted; a retry is not another
   uint8_t* memory_ = nullptr;
+  LossPlan losses_;
   void* register_ = nullptr;
 };
 

@@ -16,6 +16,24 @@ struct Rate {
 // "5Mpps", "100kpps", "10Gbps", "250Mbps". False, with a sentence, for anything else.
 bool parse_rate(std::string_view text, Rate& rate, std::string& error);
 
+// Which of the frames at the head of a send queue get lost. Decided once for each: one that the
+// wire does not take yet is offered again and again.
+class LossPlan {
+ public:
+  uint32_t decided() const { return decided_; }
+  bool is_lost(uint32_t frame) const { return (lost_ >> frame & 1) != 0; }
+  void decide(bool lost) { lost_ |= static_cast<uint64_t>(lost) << decided_++; }
+  // The first `frames`, at most 32, have gone.
+  void advance(uint32_t frames) {
+    decided_ -= frames < decided_ ? frames : decided_;
+    lost_ >>= frames;
+  }
+
+ private:
+  uint64_t lost_ = 0;
+  uint32_t decided_ = 0;
+};
+
 class Shaper {
  public:
   void set_rate(const Rate& rate) { rate_ = rate; }
