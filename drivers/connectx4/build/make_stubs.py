@@ -94,11 +94,17 @@ def write_stubs(path, symbols, have, ints):
                 out.write(stub(name, name in ints, name))
 
 
+def exported(name, default):
+    """A symbol in the version script. An old version must stand there as well, or `local: *` hides it; but as
+    a pattern, since the definition without a version goes where its name itself stands."""
+    return name if default else f'{name[:-1]}[{name[-1]}]'
+
+
 def write_map(path, symbols, versions, private):
     with open(path, 'w') as out:
         before = ''
         for version in versions:
-            names = sorted(name for name, of, default, *_ in symbols if of == version and default)
+            names = sorted(exported(name, default) for name, of, default, *_ in symbols if of == version)
             out.write(f'{version} {{\n')
             if names:
                 out.write('  global:\n' + ''.join(f'    {name};\n' for name in names))
