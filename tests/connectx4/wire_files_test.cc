@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What wires keep in files: the shared ring and captures.
+// What wires keep in files: the shared ring and captures; and other memory that several share.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <barrier>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <random>
+#include <set>
+#include <thread>
 
+#include "device/counter_file.hpp"
+#include "device/queue_memory.hpp"
 #include "device_frame.hpp"
 #include "wire/pcap_file.hpp"
 #include "wire/shm_ring.hpp"
@@ -89,6 +96,62 @@ TEST(ShmRing, AConfusedWriterDoesNoHarm) {
     reader.consume(0);
     if (round % 10 == 0) reader.clear();
   }
+}
+
+// Programs read a counter while the device writes it; what they see never goes back.
+TEST(CounterFileTest, AReaderSeesWholeNumbers) {
+  std::string path = std::filesystem::temp_directory_path() / "connectx4-XXXXXX";
+  const int file = mkstemp(path.data());
+  ASSERT_GE(file, 0);
+  CounterFile counter;
+  ASSERT_TRUE(counter.open(path));
+  std::filesystem::remove(path);
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    // From 9 to 10, 99 to 100, 999 to 1000 all the digits change.
+    for (uint64_t value = 1; value < 99'000'000 && !done.load(std::memory_order_relaxed); ++value)
+      counter.publish(value);
+  });
+  uint64_t last = 0;
+  bool forward = true;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (forward && std::chrono::steady_clock::now() < until) {
+    char text[64] = {};
+    if (pread(file, text, sizeof text - 1, 0) <= 0) break;
+    const uint64_t value = std::strtoull(text, nullptr, 10);
+    forward = value >= last;
+    last = value;
+  }
+  done = true;
+  writer.join();
+  close(file);
+  EXPECT_TRUE(forward) << "after " << last;
+  EXPECT_GT(last, 0u);
+}
+
+// Any thread may make queues.
+TEST(QueueMemoryTest, ThreadsDoNotShareADoorbell) {
+  QueueMemory memory;
+  constexpr size_t kThreads = 2;
+  constexpr size_t kEach = 100'000;
+  std::barrier together(kThreads);
+  std::vector<std::vector<uint32_t*>> taken(kThreads);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&memory, &together, &mine = taken[i]] {
+      mine.reserve(kEach);
+      together.arrive_and_wait();
+      for (size_t n = 0; n < kEach; ++n)
+        mine.push_back(memory.allocate_doorbell());
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+  std::set<uint32_t*> different;
+  for (const auto& mine : taken)
+    different.insert(mine.begin(), mine.end());
+  EXPECT_EQ(different.size(), kThreads * kEach);
+  EXPECT_FALSE(different.contains(nullptr));
 }
 
 class Capture : public ::testing::Test {

@@ -5,11 +5,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 
 namespace nearpool::connectx4 {
 namespace {
-constexpr size_t kDigits = 20;  // of 2^64
+constexpr size_t kWord = 8;
+constexpr size_t kDigits = 2 * kWord;  // enough for some years; the PMD reads no more than 21 bytes
 constexpr size_t kBytes = kDigits + 1;
 }  // namespace
 
@@ -36,11 +38,20 @@ CounterFile::~CounterFile() {
 void CounterFile::publish(uint64_t value) {
   if (text_ == nullptr || value == published_) return;
   published_ = value;
+  char digits[kDigits];
+  std::memset(digits, ' ', sizeof digits);
   size_t at = kDigits;
   do {
-    text_[--at] = static_cast<char>('0' + value % 10);
+    digits[--at] = static_cast<char>('0' + value % 10);
     value /= 10;
-  } while (value != 0);
+  } while (value != 0 && at != 0);
+  // Somebody may be reading: eight digits at once, so that 199 does not become 200 by way of 290.
+  for (size_t word = 0; word < kDigits; word += kWord) {
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, digits + word, kWord);
+    std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(text_ + word))
+        .store(bytes, std::memory_order_relaxed);
+  }
 }
 
 }  // namespace nearpool::connectx4

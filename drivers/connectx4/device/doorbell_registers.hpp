@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 
 namespace nearpool::connectx4 {
@@ -32,7 +33,7 @@ class DoorbellRegisters {
  private:
   int descriptor_ = -1;
   uint8_t* page_ = nullptr;
-  uint32_t used_ = 0;
+  std::atomic<uint32_t> used_{0};  // a count by itself
 };
 
 }  // namespace nearpool::connectx4

@@ -221,7 +221,8 @@ void Port::flush_failed_queues() {
 FaultTrigger Port::faults_for_next_queue(FaultSide side, uint32_t entries) {
   FaultTrigger trigger;
   if (entries <= 1) return trigger;  // the PMD makes such queues for its own ends
-  uint32_t& made = side == FaultSide::kReceive ? receive_queues_made_ : send_queues_made_;
+  std::atomic<uint32_t>& made =
+      side == FaultSide::kReceive ? receive_queues_made_ : send_queues_made_;
   const uint32_t queue = made++;
   for (const Fault& fault : Adapter::instance().config().faults) {
     const bool receives = fault.kind == FaultKind::kRxError || fault.kind == FaultKind::kNoBuffer;

@@ -127,9 +127,10 @@ class Port {
   QueueMemory memory_;
   DoorbellRegisters registers_;
   std::atomic<bool> forced_down_{false};
-  uint32_t next_number_ = 0x100;
-  uint32_t receive_queues_made_ = 0;
-  uint32_t send_queues_made_ = 0;
+  // Counts by themselves: any thread may make queues.
+  std::atomic<uint32_t> next_number_{0x100};
+  std::atomic<uint32_t> receive_queues_made_{0};
+  std::atomic<uint32_t> send_queues_made_{0};
   ContextBlock context_block_;
 };
 

@@ -34,6 +34,7 @@ void QueueMemory::release(void* memory) {
 }
 
 uint32_t* QueueMemory::allocate_doorbell() {
+  const std::lock_guard lock(doorbell_mutex_);
   if (free_doorbells_.empty()) {
     auto* page = static_cast<uint8_t*>(allocate(kPage));
     if (page == nullptr) return nullptr;
@@ -49,7 +50,9 @@ uint32_t* QueueMemory::allocate_doorbell() {
 }
 
 void QueueMemory::release_doorbell(uint32_t* doorbell) {
-  if (doorbell != nullptr) free_doorbells_.push_back(doorbell);
+  if (doorbell == nullptr) return;
+  const std::lock_guard lock(doorbell_mutex_);
+  free_doorbells_.push_back(doorbell);
 }
 
 }  // namespace nearpool::connectx4

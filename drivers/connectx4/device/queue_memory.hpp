@@ -7,10 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 namespace nearpool::connectx4 {
 
+// Any thread may make queues.
 class QueueMemory {
  public:
   ~QueueMemory();
@@ -27,6 +29,7 @@ class QueueMemory {
   void release_doorbell(uint32_t* doorbell);
 
  private:
+  std::mutex doorbell_mutex_;
   std::vector<void*> doorbell_pages_;
   std::vector<uint32_t*> free_doorbells_;
   mlx5dv_ctx_allocators allocators_{};
