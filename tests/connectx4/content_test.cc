@@ -5,6 +5,7 @@
 #include <rte_ip.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <random>
 
 #include "frames.hpp"
@@ -16,6 +17,10 @@ namespace {
 class Content : public Pmd {
  protected:
   void expect_mode() {
+    const char* arguments = std::getenv("CONNECTX4_TEST_DEVARGS");
+    if (arguments != nullptr && std::strstr(arguments, "txq_inline_max") != nullptr) {
+      EXPECT_NE(tx_mode().find("INLINE"), std::string::npos) << tx_mode();
+    }
     const char* mode = std::getenv("CONNECTX4_TEST_RX");
     if (mode == nullptr) return;
     EXPECT_NE(rx_mode().find(mode), std::string::npos) << rx_mode();
@@ -79,6 +84,27 @@ TEST_F(Content, OneToFiveSegments) {
   start({});
   expect_mode();
   exchange(20000, 1514, 1);
+}
+
+TEST_F(Content, AsManySegmentsAsOffered) {
+  start({});
+  rte_eth_dev_info info{};
+  ASSERT_EQ(rte_eth_dev_info_get(0, &info), 0);
+  const uint32_t most = info.tx_desc_lim.nb_mtu_seg_max;
+  ASSERT_GE(most, 5u);
+  std::vector<Outgoing> frames;
+  for (uint32_t segments = 1; segments <= most; ++segments) {
+    Outgoing frame;
+    frame.bytes = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5};
+    while (frame.bytes.size() < 1400)
+      frame.bytes.push_back(static_cast<uint8_t>(frame.bytes.size() * 5 + segments));
+    frame.cuts.assign(segments - 1, 33);
+    frames.push_back(frame);
+  }
+  const std::vector<Incoming> arrived = pass(frames);
+  ASSERT_EQ(arrived.size(), frames.size());
+  for (size_t i = 0; i < frames.size(); ++i)
+    ASSERT_EQ(arrived[i].bytes, frames[i].bytes) << i + 1 << " segments";
 }
 
 TEST_F(Content, ShortFramesArePadded) {

@@ -54,6 +54,27 @@ class Filter : public Pmd {
     error_ = error.message == nullptr ? "" : error.message;
     return flow;
   }
+  // A rule for frames that have all of these.
+  rte_flow* add_rule_for(std::vector<rte_flow_item> pattern, uint16_t queue) {
+    pattern.push_back({});  // END
+    const rte_flow_action_queue to{.index = queue};
+    const rte_flow_action actions[] = {{RTE_FLOW_ACTION_TYPE_QUEUE, &to},
+                                       {RTE_FLOW_ACTION_TYPE_END, nullptr}};
+    rte_flow_attr attributes{};
+    attributes.ingress = 1;
+    rte_flow_error error{};
+    rte_flow* flow = rte_flow_create(1, &attributes, pattern.data(), actions, &error);
+    error_ = error.message == nullptr ? "" : error.message;
+    return flow;
+  }
+  static rte_flow_item item(rte_flow_item_type type, const void* value = nullptr,
+                            const void* mask = nullptr) {
+    rte_flow_item made{};
+    made.type = type;
+    made.spec = value;
+    made.mask = mask;
+    return made;
+  }
   void remove_rule(rte_flow* flow) {
     rte_flow_error error{};
     EXPECT_EQ(rte_flow_destroy(1, flow, &error), 0);
@@ -142,6 +163,85 @@ TEST_F(Filter, RulesPickAQueueDropAndMark) {
   EXPECT_EQ(pass_one(to_port(101)).bytes, to_port(101).bytes);
   remove_rule(queue);
   remove_rule(marked);
+}
+
+TEST_F(Filter, RulesMatchEachKindOfHeader) {
+  PortWish wish;
+  wish.queues = 2;
+  start(wish);
+  const auto frame_of = [](const FrameWish& frame) {
+    return Outgoing{.bytes = build_frame(frame).bytes};
+  };
+  FrameWish plain;
+  plain.destination_mac = mac(1);
+  FrameWish v6 = plain;
+  v6.source = "fd00::1";
+  v6.destination = "fd00::2";
+
+  rte_flow_item_eth ethernet{};
+  rte_flow_item_eth ethernet_mask{};
+  ethernet.hdr.src_addr = address_of({2, 0, 0, 0, 0, 7});
+  ethernet_mask.hdr.src_addr = address_of(std::vector<uint8_t>(6, 0xff));
+  FrameWish from_seven = plain;
+  from_seven.source_mac = {2, 0, 0, 0, 0, 7};
+
+  rte_flow_item_vlan vlan{};
+  rte_flow_item_vlan vlan_mask{};
+  vlan.hdr.vlan_tci = htons(0x123);
+  vlan_mask.hdr.vlan_tci = htons(0xfff);
+  FrameWish tagged = plain;
+  tagged.vlan = 0x2123;  // the priority does not matter
+  FrameWish other_tag = plain;
+  other_tag.vlan = 0x124;
+
+  rte_flow_item_ipv4 ipv4{};
+  rte_flow_item_ipv4 ipv4_mask{};
+  ipv4.hdr.dst_addr = htonl(0x0a000009);
+  ipv4_mask.hdr.dst_addr = 0xffffffff;
+  FrameWish to_nine = plain;
+  to_nine.destination = "10.0.0.9";
+
+  rte_flow_item_ipv6 ipv6{};
+  rte_flow_item_ipv6 ipv6_mask{};
+  const auto nine = address_bytes("fd00::9");
+  std::copy(nine.begin(), nine.end(), ipv6.hdr.dst_addr);
+  std::fill(std::begin(ipv6_mask.hdr.dst_addr), std::end(ipv6_mask.hdr.dst_addr), 0xff);
+  FrameWish to_v6_nine = v6;
+  to_v6_nine.destination = "fd00::9";
+
+  rte_flow_item_tcp tcp{};
+  rte_flow_item_tcp tcp_mask{};
+  tcp.hdr.src_port = htons(77);
+  tcp_mask.hdr.src_port = 0xffff;
+  FrameWish tcp_77 = plain;
+  tcp_77.tcp = true;
+  tcp_77.source_port = 77;
+  FrameWish udp_77 = plain;
+  udp_77.source_port = 77;
+
+  const auto eth = item(RTE_FLOW_ITEM_TYPE_ETH);
+  const auto ip = item(RTE_FLOW_ITEM_TYPE_IPV4);
+  struct Case {
+    const char* name;
+    std::vector<rte_flow_item> pattern;
+    FrameWish hit;
+    FrameWish miss;
+  };
+  const std::vector<Case> cases = {
+      {"Ethernet", {item(RTE_FLOW_ITEM_TYPE_ETH, &ethernet, &ethernet_mask)}, from_seven, plain},
+      {"VLAN", {eth, item(RTE_FLOW_ITEM_TYPE_VLAN, &vlan, &vlan_mask)}, tagged, other_tag},
+      {"IPv4", {eth, item(RTE_FLOW_ITEM_TYPE_IPV4, &ipv4, &ipv4_mask)}, to_nine, plain},
+      {"IPv6", {eth, item(RTE_FLOW_ITEM_TYPE_IPV6, &ipv6, &ipv6_mask)}, to_v6_nine, v6},
+      {"TCP", {eth, ip, item(RTE_FLOW_ITEM_TYPE_TCP, &tcp, &tcp_mask)}, tcp_77, udp_77},
+  };
+  for (const Case& test : cases) {
+    rte_flow* flow = add_rule_for(test.pattern, 1);
+    ASSERT_NE(flow, nullptr) << test.name << ": " << error_;
+    EXPECT_EQ(pass_one(frame_of(test.hit)).queue, 1) << test.name;
+    EXPECT_EQ(pass_one(frame_of(test.miss)).queue, 0) << test.name;
+    remove_rule(flow);
+    EXPECT_EQ(pass_one(frame_of(test.hit)).queue, 0) << test.name << ", removed";
+  }
 }
 
 TEST_F(Filter, ARuleSpreadsOverSomeQueues) {

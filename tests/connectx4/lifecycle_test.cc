@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "frames.hpp"
@@ -72,6 +73,26 @@ TEST_F(Lifecycle, LinkFollowsTheNetdev) {
   EXPECT_EQ(pass_one(frame()).bytes, frame().bytes);
 }
 
+// Who has asked to be told of link changes is told.
+TEST_F(Lifecycle, LinkChangesAreEvents) {
+  PortWish wish;
+  wish.link_events = true;
+  start(wish);
+  std::atomic<int> events{0};
+  const auto count = [](uint16_t, rte_eth_event_type, void* counter, void*) {
+    ++*static_cast<std::atomic<int>*>(counter);
+    return 0;
+  };
+  ASSERT_EQ(rte_eth_dev_callback_register(0, RTE_ETH_EVENT_INTR_LSC, count, &events), 0);
+  ASSERT_EQ(rte_eth_dev_set_link_down(1), 0);  // the other end of the cable
+  EXPECT_TRUE(eventually([&] { return events >= 1 && link_is(0, RTE_ETH_LINK_DOWN); }));
+  const int before = events;
+  ASSERT_EQ(rte_eth_dev_set_link_up(1), 0);
+  EXPECT_TRUE(eventually([&] { return events > before && link_is(0, RTE_ETH_LINK_UP); }));
+  stop();
+  EXPECT_EQ(rte_eth_dev_callback_unregister(0, RTE_ETH_EVENT_INTR_LSC, count, &events), 0);
+}
+
 TEST_F(Lifecycle, InterruptsComeOncePerRequest) {
   PortWish wish;
   wish.interrupts = true;
@@ -133,7 +154,12 @@ TEST_F(Lifecycle, CountersAgree) {
 }
 
 TEST_F(Lifecycle, TheMtuIsTheNetdevs) {
-  start({});
+  PortWish wish;
+  wish.rx_offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
+  start(wish);
+  // What a card has, and no more.
+  EXPECT_EQ(rte_eth_dev_set_mtu(1, 9978), 0);
+  EXPECT_NE(rte_eth_dev_set_mtu(1, 9979), 0);
   ASSERT_EQ(rte_eth_dev_set_mtu(1, 1400), 0);
   uint16_t mtu = 0;
   ASSERT_EQ(rte_eth_dev_get_mtu(1, &mtu), 0);

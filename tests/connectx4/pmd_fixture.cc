@@ -49,6 +49,7 @@ void Pmd::configure(const PortWish& wish) {
     conf.rxmode.offloads = wish.rx_offloads;
     conf.txmode.offloads = wish.tx_offloads;
     conf.intr_conf.rxq = wish.interrupts ? 1 : 0;
+    conf.intr_conf.lsc = wish.link_events ? 1 : 0;
     if (wish.rss != 0) {
       conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
       conf.rx_adv_conf.rss_conf.rss_hf = wish.rss;
@@ -188,6 +189,11 @@ void Pmd::expect_dropped(const std::vector<Outgoing>& frames, const Outgoing& ma
 std::string Pmd::rx_mode() {
   rte_eth_burst_mode mode{};
   return rte_eth_rx_burst_mode_get(1, 0, &mode) == 0 ? mode.info : "unknown";
+}
+
+std::string Pmd::tx_mode() {
+  rte_eth_burst_mode mode{};
+  return rte_eth_tx_burst_mode_get(0, 0, &mode) == 0 ? mode.info : "unknown";
 }
 
 uint64_t Pmd::xstat(uint16_t port, const std::string& name) {

@@ -47,6 +47,7 @@ struct PortWish {
   uint64_t rss = 0;
   const uint8_t* rss_key = nullptr;  // 40 bytes
   bool interrupts = false;
+  bool link_events = false;
   bool promiscuous = true;
 };
 
@@ -79,7 +80,8 @@ class Pmd : public ::testing::Test {
   // Nothing of these frames may arrive: a frame that does arrive is sent behind them.
   void expect_dropped(const std::vector<Outgoing>& frames, const Outgoing& marker);
   std::vector<Incoming> poll(uint16_t port = 1);
-  static std::string rx_mode();
+  static std::string rx_mode();  // of port 1
+  static std::string tx_mode();  // of port 0
   static uint64_t xstat(uint16_t port, const std::string& name);
   static std::vector<uint8_t> mac(uint16_t port);
 

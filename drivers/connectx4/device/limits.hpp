@@ -10,6 +10,9 @@ constexpr char kFirmwareVersion[] = "12.28.2006";
 constexpr uint32_t kVendorId = 0x02c9;
 constexpr uint32_t kVendorPart = 4115;
 
+constexpr int kLeastMtu = 68;
+constexpr int kMostMtu = 9978;
+
 constexpr uint32_t kMostSendEntries = 32768;
 constexpr uint32_t kMostSendSegments = 30;
 constexpr uint32_t kMostInlineData = 1024;

@@ -5,6 +5,7 @@
 #include <linux/ethtool.h>
 #include <net/if.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 
@@ -105,13 +106,21 @@ int answer_link(ethtool_link_settings& link) {
   return 1;
 }
 
-int answer(ifreq* request) {
-  // Descriptions are there in every process of the run, whether or not it has the port open.
-  Adapter& adapter = Adapter::instance();
-  PortDescription* port = nullptr;
-  for (const auto& description : adapter.descriptions()) {
-    if (description->interface == request->ifr_name) port = description.get();
+// The port that the request names, or null. Descriptions are there in every process of the run,
+// whether or not it has the port open.
+PortDescription* port_of(const ifreq& request) {
+  for (const auto& description : Adapter::instance().descriptions()) {
+    if (description->interface.compare(0, std::string::npos, request.ifr_name,
+                                       strnlen(request.ifr_name, IFNAMSIZ)) == 0) {
+      return description.get();
+    }
   }
+  return nullptr;
+}
+
+int answer_ethtool(ifreq* request) {
+  if (request == nullptr || request->ifr_data == nullptr) return 0;  // the kernel says EFAULT
+  PortDescription* port = port_of(*request);
   if (port == nullptr) return 0;
   void* data = request->ifr_data;
   uint32_t command = 0;
@@ -129,7 +138,8 @@ int answer(ifreq* request) {
     case ETHTOOL_GPAUSEPARAM: {
       auto& pause = *static_cast<ethtool_pauseparam*>(data);
       pause.autoneg = 0;
-      pause.rx_pause = pause.tx_pause = adapter.config().ports[port->index].lossless ? 1 : 0;
+      pause.rx_pause = pause.tx_pause =
+          Adapter::instance().config().ports[port->index].lossless ? 1 : 0;
       return 1;
     }
     default:
@@ -137,8 +147,10 @@ int answer(ifreq* request) {
   }
 }
 
-int answer_ethtool(ifreq* request) {
-  return answer(request);
+int check_mtu(const ifreq* request) {
+  const int mtu = request->ifr_mtu;
+  if (mtu >= kLeastMtu && mtu <= kMostMtu) return 0;
+  return port_of(*request) == nullptr ? 0 : -EINVAL;
 }
 
 void interface_changed(ifreq*) {
@@ -148,7 +160,7 @@ void interface_changed(ifreq*) {
 }  // namespace
 
 void install_netdev_answers() {
-  static const connectx4_shim_calls calls{answer_ethtool, interface_changed};
+  static const connectx4_shim_calls calls{answer_ethtool, check_mtu, interface_changed};
   using Install = void (*)(const connectx4_shim_calls*);
   const auto install = reinterpret_cast<Install>(dlsym(RTLD_DEFAULT, "connectx4_shim_install"));
   if (install != nullptr) install(&calls);

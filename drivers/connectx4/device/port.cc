@@ -12,6 +12,7 @@
 #include "clock.hpp"
 #include "completion_queue.hpp"
 #include "log.hpp"
+#include "limits.hpp"
 #include "receive_queue.hpp"
 #include "rss_queue.hpp"
 #include "send_queue.hpp"
@@ -239,7 +240,9 @@ void Port::refresh_link() {
   const bool carrier = !forced_down() && wire_->far_end_up();
   netdev_.set_carrier(carrier);
   link_up_.store(carrier && netdev_.up(), std::memory_order_relaxed);
-  longest_frame_.store(netdev_.mtu() + kHeadersAboveMtu, std::memory_order_relaxed);
+  // A tap lets anybody set more than the card has.
+  const uint32_t mtu = std::min(netdev_.mtu(), static_cast<uint32_t>(kMostMtu));
+  longest_frame_.store(mtu + kHeadersAboveMtu, std::memory_order_relaxed);
 }
 
 void Port::force_link_down(bool down) {

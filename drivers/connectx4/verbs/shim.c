@@ -42,6 +42,13 @@ int ioctl(int file, unsigned long request, ...) {
       return -1;
     }
   }
+  if (request == SIOCSIFMTU && argument != NULL) {
+    const int answer = device->set_mtu(argument);
+    if (answer < 0) {
+      errno = -answer;
+      return -1;
+    }
+  }
   const int result = kernel(file, request, argument);
   if (result == 0 && (request == SIOCSIFMTU || request == SIOCSIFFLAGS)) device->changed(argument);
   return result;
