@@ -21,6 +21,7 @@ test_packages=(
   libasan8 libtsan2 libubsan1
   clang-14 clang-format-14 shellcheck
   iproute2 util-linux iputils-ping  # network namespaces
+  tcpdump tcpreplay    # on the control netdev of a software ConnectX-4
   dpkg-dev debhelper mmdebstrap debian-archive-keyring  # the package, in a clean chroot
   lua5.3               # scripts for Pktgen
   mandoc               # man pages

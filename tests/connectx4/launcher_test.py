@@ -61,6 +61,21 @@ program.process.send_signal(signal.SIGTERM)
 tap.check("SIGTERM ends both", program.finish() == -signal.SIGTERM, program.output)
 tap.check("and all is cleaned up after it", runs() == [], runs())
 
+# Who starts it may ignore the end of children; the launcher is told of them all the same.
+def ignore_children():
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+
+try:
+    # Not a shell: it would change that itself.
+    result = rig.run(["--ports", "1"], [sys.executable, "-c", "import signal, sys; "
+                                        "print(signal.getsignal(signal.SIGCHLD)); sys.exit(7)"],
+                     preexec_fn=ignore_children)
+    tap.check("SIGCHLD may be ignored from the start", result.returncode == 7, result)
+    tap.check("and is, in the program", result.stdout.strip() in ("Handlers.SIG_IGN", "1"), result)
+except subprocess.TimeoutExpired as hung:
+    tap.check("SIGCHLD may be ignored from the start", False, hung)
+
 # Several at once.
 first = rig.Program(["--ports", "1"], ["sh", "-c", "echo in $CONNECTX4_DIR; read line"])
 second = rig.Program(["--ports", "1"], ["sh", "-c", "echo in $CONNECTX4_DIR; read line"])
@@ -94,6 +109,39 @@ script = f"""
 result = subprocess.run(["unshare", "-n", "bash", "-c", script], text=True, capture_output=True,
                         timeout=rig.DEADLINE, check=False)
 tap.check("interfaces of a killed run are removed as well", result.stdout.split() == ["2", "0"], result)
+
+# Runs in one network namespace that know nothing of each other: their base directories differ.
+script = f"""
+  first() {{ CONNECTX4_BASE={rig.WORK}/first {rig.LAUNCHER} --ports 1 -- "$@"; }}
+  second() {{ CONNECTX4_BASE={rig.WORK}/second {rig.LAUNCHER} --ports 1 -- "$@"; }}
+  mkfifo {rig.WORK}/go; exec 3<>{rig.WORK}/go
+  first sh -c 'read line <{rig.WORK}/go' & run=$!
+  while ! ip link show cx0p0 >/dev/null 2>&1; do sleep 0.02; done
+  second sh -c 'ip -o link | grep -o "cx[0-9]p0" | sort | uniq | xargs echo two:'
+  ip -o link | grep -o "cx[0-9]p0" | uniq | xargs echo left:
+  echo go >&3; wait $run
+  ip -o link | grep -o "cx[0-9]p0" | uniq | xargs echo none:"""
+result = subprocess.run(["unshare", "-n", "bash", "-c", script], text=True, capture_output=True,
+                        timeout=rig.DEADLINE, check=False)
+tap.check("runs with other base directories have interfaces of their own",
+          "two: cx0p0 cx1p0" in result.stdout, result)
+tap.check("and each takes only its own away", "left: cx0p0\n" in result.stdout and
+          "none:\n" in result.stdout, result)
+# A run is killed in one namespace; another one has an interface of that name in a second namespace,
+# where the dead one's base directory is cleaned up.
+script = f"""
+  CONNECTX4_BASE={rig.WORK}/dead {rig.LAUNCHER} --ports 1 -- sleep 600 & run=$!
+  while ! ip link show cx0p0 >/dev/null 2>&1; do sleep 0.02; done
+  kill -9 $run; wait $run
+  while ! flock -n {rig.WORK}/dead/0/lock true; do sleep 0.02; done
+  unshare -n bash -c '
+    CONNECTX4_BASE={rig.WORK}/alive {rig.LAUNCHER} --ports 1 -- sh -c "
+      CONNECTX4_BASE={rig.WORK}/dead {rig.LAUNCHER} --ports 1 -- true; ip -o link | grep -c cx0p0"'
+  ls {rig.WORK}/dead | grep -c '^[0-9]'"""
+result = subprocess.run(["unshare", "-n", "bash", "-c", script], text=True, capture_output=True,
+                        timeout=rig.DEADLINE, check=False)
+tap.check("cleaning up after a dead run takes no other's interface", result.stdout.split() == ["1", "0"],
+          result)
 
 # What cannot be understood.
 for options, words in (

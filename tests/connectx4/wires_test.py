@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """testpmd, unmodified, on each kind of wire."""
+import fcntl
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -26,6 +28,12 @@ def received(program, port=0):
 def sent(program, port):
     program.output = ""
     match = program.ask(f"show port xstats {port}", r"tx_phy_packets: (\d+)")
+    return int(match.group(1)) if match else -1
+
+
+def counted(program, port, name):
+    program.output = ""
+    match = program.ask(f"show port xstats {port}", rf"{name}: (\d+)[\s\S]*testpmd>")
     return int(match.group(1)) if match else -1
 
 
@@ -73,6 +81,46 @@ tap.check("peer: frames go round", rig.wait_until(lambda: received(program) > 10
 program.send("stop")
 tap.check("peer: it ends well", program.finish("quit") == 0, program.output[-2000:])
 
+# What becomes of the control netdev from outside is seen: here by ip, there by the program.
+def inside(running, *command, **more):
+    return subprocess.run(["nsenter", "-t", str(running.process.pid), "-n", *command], text=True,
+                          capture_output=True, timeout=rig.DEADLINE, check=False, **more)
+
+
+def links(running):
+    status = []
+    for port in (0, 1):
+        match = running.ask(f"show port info {port}", r"Link status: (\w+)")
+        status.append(match.group(1) if match else "unknown")
+    return status
+
+
+program = rig.testpmd(["--ports", "2", "--lossless", "on"], [])
+tap.check("netdev: both links are up", rig.wait_until(lambda: links(program) == ["up", "up"]), program.output[-2000:])
+inside(program, "ip", "link", "set", "cx0p1", "down")
+tap.check("netdev: down, and so is the other end of the cable",
+          rig.wait_until(lambda: links(program) == ["down", "down"]), program.output[-2000:])
+inside(program, "ip", "link", "set", "cx0p1", "up")
+tap.check("netdev: up again", rig.wait_until(lambda: links(program) == ["up", "up"]), program.output[-2000:])
+# Frames of 1,400 bytes go round until the MTU of a netdev is less, and are lost then.
+program.send("set txpkts 1400")
+program.send("start tx_first")
+tap.check("netdev: long frames pass", rig.wait_until(lambda: counted(program, 1, "rx_good_packets") > 1000),
+          program.output[-2000:])
+inside(program, "ip", "link", "set", "cx0p1", "mtu", "1300")
+tap.check("netdev: a smaller MTU stops them", rig.wait_until(
+    lambda: counted(program, 1, "rx_good_packets") == counted(program, 1, "rx_good_packets")), program.output[-2000:])
+tap.check("netdev: the port has seen them all the same",
+          counted(program, 1, "rx_phy_packets") > counted(program, 1, "rx_good_packets"), program.output[-2000:])
+inside(program, "ip", "link", "set", "cx0p1", "mtu", "1500")
+before = counted(program, 1, "rx_good_packets")
+program.send("stop")
+program.send("start tx_first")
+tap.check("netdev: a larger one lets them through",
+          rig.wait_until(lambda: counted(program, 1, "rx_good_packets") > before), program.output[-2000:])
+program.send("stop")
+tap.check("netdev: it ends well", program.finish("quit") == 0, program.output[-2000:])
+
 # loop: a port hears itself.
 program = rig.testpmd(["--ports", "1", "--wire", "loop", "--lossless", "on"],
                       ["--forward-mode=io", "--port-topology=loop"])
@@ -94,6 +142,53 @@ tap.check("tap: echo requests through the netdev are answered", ping.stdout.stri
           ping.stdout + ping.stderr + program.output[-1000:])
 program.send("stop")
 tap.check("tap: it ends well", program.finish("quit") == 0, program.output[-2000:])
+
+# tap: tcpreplay on the netdev, and tcpdump there; what each sends or sees is compared with a file at the
+# other port. In one direction frames of one file, in the other those of another.
+def some_frames(count, seed):
+    return [bytes([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, seed, 0x88, 0xb5]) +
+            bytes((number * 7 + at * seed) & 0xff for at in range(46 + number * 13 % 1454))
+            for number in range(count)]
+
+
+def captured(path):
+    return read_capture(path) if Path(path).exists() else []
+
+
+if shutil.which("tcpdump") and shutil.which("tcpreplay"):
+    replayed, played = some_frames(400, 3), some_frames(400, 5)
+    write_capture(rig.WORK / "replayed.pcap", replayed)
+    write_capture(rig.WORK / "played.pcap", played)
+    program = rig.testpmd(
+        ["--ports", "2", "--lossless", "on", "--wire", "0=tap",
+         "--wire", f"1=pcap:in={rig.WORK}/played.pcap:out={rig.WORK}/arrived.pcap"],
+        ["--forward-mode=io", "--txd=1024", "--no-flush-rx"])
+    dumps = {}
+    for direction in ("in", "out"):
+        dumps[direction] = subprocess.Popen(
+            ["nsenter", "-t", str(program.process.pid), "-n", "tcpdump", "-i", "cx0p0", "-Q", direction, "-U",
+             "--immediate-mode", "-s", "2048", "-B", "16384", "-Z", "root", "-w", f"{rig.WORK}/{direction}.pcap"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        tap.check(f"tap: tcpdump listens ({direction})", "listening on" in dumps[direction].stderr.readline())
+    program.send("start")
+    tap.check("tap: tcpdump sees what the port sends",
+              rig.wait_until(lambda: len(captured(rig.WORK / "in.pcap")) >= len(played)), program.output[-2000:])
+    tap.check("tap: byte for byte and in order", captured(rig.WORK / "in.pcap") == played)
+    replay = inside(program, "tcpreplay", "--intf1=cx0p0", "--pps=4000", str(rig.WORK / "replayed.pcap"))
+    tap.check("tap: tcpreplay sends", replay.returncode == 0, replay.stdout + replay.stderr)
+    tap.check("tap: tcpdump sees what tcpreplay sends",
+              rig.wait_until(lambda: len(captured(rig.WORK / "out.pcap")) >= len(replayed)))
+    tap.check("tap: that as well byte for byte", captured(rig.WORK / "out.pcap") == replayed)
+    rig.wait_until(lambda: sent(program, 1) >= len(replayed))
+    for dump in dumps.values():
+        dump.terminate()
+        dump.wait()
+    program.send("stop")
+    tap.check("tap: it ends well after that", program.finish("quit") == 0, program.output[-2000:])
+    tap.check("tap: the other port has what tcpreplay sent, byte for byte and in order",
+              captured(rig.WORK / "arrived.pcap") == replayed)
+else:
+    tap.skip("tcpdump and tcpreplay on the netdev", "needs the programs tcpdump and tcpreplay")
 
 # pcap: what one file holds arrives in the other.
 frames = [bytes([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5]) +
@@ -140,6 +235,30 @@ tap.check("shm: the sender survives its receiver", sender.finish("quit") == 0, s
 rig.run(["--ports", "1"], ["true"])
 left = [path.name for path in (rig.BASE / "wires").glob("*")]
 tap.check("shm: nothing of the wire is left", not left, left)
+
+# A launcher that cleans up must not take the wire from a program that is about to take its end: both lock
+# the directory for that long.
+def somebody_waits_for(file):
+    inode = os.fstat(file).st_ino
+    lines = Path("/proc/locks").read_text(encoding="utf-8").splitlines()
+    return any("-> FLOCK" in line and f":{inode} " in line for line in lines)
+
+
+program = rig.Program(["--ports", "1", "--wire", "shm:guarded"], ["sh", "-c", "echo ready; read line; exec " + " ".join(
+    ["dpdk-testpmd", "-l", "0,1", "--in-memory", "-m", "64", "--no-telemetry", "--file-prefix=cx4_guarded", "--", "-i",
+     "--total-num-mbufs=2048"])])
+program.expect("ready")
+wires = rig.BASE / "wires"
+wires.mkdir(exist_ok=True)
+guard = os.open(wires, os.O_RDONLY | os.O_DIRECTORY)
+fcntl.flock(guard, fcntl.LOCK_EX)
+program.send("go")
+tap.check("shm: who takes an end waits for who cleans up", rig.wait_until(lambda: somebody_waits_for(guard)),
+          program.output[-2000:])
+tap.check("shm: and has not begun", not (wires / "guarded").exists())
+os.close(guard)
+tap.check("shm: then it goes on", rig.wait_until(lambda: (wires / "guarded.end0").exists()), program.output[-2000:])
+tap.check("shm: and ends well", program.expect("testpmd> ") and program.finish("quit") == 0, program.output[-2000:])
 
 # A worse wire than a perfect one.
 program = rig.testpmd(["--ports", "2", "--rate", "0=200kpps"], ["--forward-mode=txonly"])

@@ -20,6 +20,7 @@ constexpr int kPassedOn[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,   SIGUSR1,
                              SIGUSR2, SIGPIPE, SIGALRM, SIGVTALRM, SIGWINCH};
 
 sigset_t before;
+bool was_ignored = false;  // SIGCHLD
 
 sigset_t held_signals() {
   sigset_t set;
@@ -35,6 +36,7 @@ sigset_t held_signals() {
                          pid_t parent, int error_pipe) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // it died before the line above
+  if (was_ignored) signal(SIGCHLD, SIG_IGN);
   sigprocmask(SIG_SETMASK, &before, nullptr);
   for (const auto& [name, value] : environment)
     setenv(name.c_str(), value.c_str(), 1);
@@ -51,6 +53,8 @@ sigset_t held_signals() {
 }  // namespace
 
 void hold_signals() {
+  // Who ignores it is never told that a child has ended.
+  was_ignored = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
   const sigset_t held = held_signals();
   sigprocmask(SIG_BLOCK, &held, &before);
 }

@@ -7,6 +7,7 @@
 #include <net/if_arp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -48,13 +49,18 @@ bool make_tap(const std::string& name, const std::array<uint8_t, 6>& address, st
   const Descriptor tap(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
   const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ifreq request = request_for(name);
-  request.ifr_flags = IFF_TAP | IFF_NO_PI;
+  request.ifr_flags = static_cast<short>(IFF_TAP | IFF_NO_PI | IFF_TUN_EXCL);
   if (tap.get() < 0 || socket.get() < 0 || ioctl(tap.get(), TUNSETIFF, &request) != 0 ||
       ioctl(tap.get(), TUNSETPERSIST, 1) != 0) {
-    error = "cannot make the tap interface " + name + ": " + std::strerror(errno) +
-            (errno == EPERM || errno == EACCES
-                 ? " (needs CAP_NET_ADMIN: run as root, or under unshare -Urn)"
-                 : " (needs /dev/net/tun)");
+    const int failed = errno;
+    error = "cannot make the tap interface " + name + ": " + std::strerror(failed);
+    if (failed == EPERM || failed == EACCES) {
+      error += " (needs CAP_NET_ADMIN: run as root, or under unshare -Urn)";
+    } else if (failed == EBUSY) {
+      error += " (there is one already)";
+    } else {
+      error += " (needs /dev/net/tun)";
+    }
     return false;
   }
   disable_ipv6(name);
@@ -77,6 +83,15 @@ void remove_tap(const std::string& name) {
   request.ifr_flags = IFF_TAP | IFF_NO_PI;
   if (tap.get() < 0 || ioctl(tap.get(), TUNSETIFF, &request) != 0) return;
   ioctl(tap.get(), TUNSETPERSIST, 0);
+}
+
+std::optional<InterfaceIdentity> identity_of(const std::string& name) {
+  struct stat network {};
+  const uint32_t index = if_nametoindex(name.c_str());
+  if (index == 0) return std::nullopt;
+  // A kernel without namespaces has one network: 0.
+  if (stat("/proc/self/ns/net", &network) != 0) network.st_ino = 0;
+  return InterfaceIdentity{network.st_ino, index};
 }
 
 }  // namespace nearpool::connectx4

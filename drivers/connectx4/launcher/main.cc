@@ -125,10 +125,11 @@ bool lay_out(RunDirectory& run, const ConfigLines& lines, const Options& options
     return false;
   }
   for (uint32_t port = 0; port < options.ports; ++port) {
-    const std::string interface = "cx" + std::to_string(run.number()) + "p" + std::to_string(port);
+    const std::string interface = run.interface_of(port);
     const int node = nodes.size() == 1 ? nodes.front() : nodes[port];
     if (!run.note_interface(interface, error) ||
         !make_tap(interface, address_of(run.number(), port), error) ||
+        !run.note_made(interface, error) ||
         !write_port_tree(run.path(), port, interface, node, error)) {
       return false;
     }

@@ -13,6 +13,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
 
 #include "interfaces.hpp"
 
@@ -52,16 +55,37 @@ int try_lock(const fs::path& run) {
   return -1;
 }
 
-void remove_run(const fs::path& run) {
-  std::ifstream noted(run / "interfaces");
-  for (std::string name; std::getline(noted, name);)
-    remove_tap(name);
+std::string interface_name(int run, uint32_t port) {
+  return "cx" + std::to_string(run) + "p" + std::to_string(port);
+}
+
+// Lines of "name" from before an interface was made, and "name network index" from then on. Who was
+// killed in between may have made it.
+void remove_run(const fs::path& run, bool killed) {
+  std::map<std::string, std::optional<InterfaceIdentity>> noted;
+  std::ifstream file(run / "interfaces");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    InterfaceIdentity identity;
+    words >> name;
+    auto& known = noted[name];
+    if (words >> identity.network >> identity.index) known = identity;
+  }
+  for (const auto& [name, identity] : noted) {
+    // A run in another network namespace, or of another base directory, may have one of this name.
+    if (identity ? identity_of(name) == identity : killed) remove_tap(name);
+  }
   std::error_code ignored;
   fs::remove_all(run, ignored);
 }
 
 // A shared-memory wire of which no end is held.
 void remove_stale_wires(const fs::path& wires) {
+  // So that no program is about to take an end: see the device's shm_wire.cc.
+  const int guard = open(wires.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (guard < 0) return;
+  flock(guard, LOCK_EX);
   std::error_code ignored;
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(wires, ignored)) {
@@ -79,6 +103,7 @@ void remove_stale_wires(const fs::path& wires) {
     for (const char* suffix : {".end0", ".end1", ""})
       fs::remove(file.string() + suffix, ignored);
   }
+  close(guard);
 }
 
 }  // namespace
@@ -102,7 +127,7 @@ void RunDirectory::remove_stale(const std::string& base) {
   for (const fs::path& run : runs) {
     const int lock = try_lock(run);
     if (lock < 0) continue;
-    remove_run(run);
+    remove_run(run, true);
     close(lock);
   }
   remove_stale_wires(fs::path(base) / "wires");
@@ -120,6 +145,8 @@ bool RunDirectory::create(std::string& error) {
   const BaseLock base_lock(root);
   remove_stale(root);
   for (int number = 0;; ++number) {
+    // Runs with another base directory have numbers of their own.
+    if (identity_of(interface_name(number, 0))) continue;
     const std::string path = root + "/" + std::to_string(number);
     if (mkdir(path.c_str(), 0755) != 0) {
       if (errno == EEXIST) continue;
@@ -138,15 +165,33 @@ bool RunDirectory::create(std::string& error) {
 void RunDirectory::remove() {
   if (number_ < 0) return;
   const BaseLock base_lock(base());
-  remove_run(path_);
+  remove_run(path_, false);
   close(lock_);
   number_ = -1;
   remove_stale_wires(fs::path(base()) / "wires");
 }
 
+std::string RunDirectory::interface_of(uint32_t port) const {
+  return interface_name(number_, port);
+}
+
 bool RunDirectory::note_interface(const std::string& name, std::string& error) {
+  return note(name, error);
+}
+
+bool RunDirectory::note_made(const std::string& name, std::string& error) {
+  const auto made = identity_of(name);
+  if (!made) {
+    error = "the interface " + name + " is gone";
+    return false;
+  }
+  return note(name + ' ' + std::to_string(made->network) + ' ' + std::to_string(made->index),
+              error);
+}
+
+bool RunDirectory::note(const std::string& line, std::string& error) {
   std::ofstream file(path_ + "/interfaces", std::ios::app);
-  file << name << '\n';
+  file << line << '\n';
   file.flush();
   if (!file) error = "cannot write " + path_ + "/interfaces";
   return static_cast<bool>(file);

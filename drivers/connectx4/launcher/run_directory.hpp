@@ -4,6 +4,7 @@
 // killed run left behind is taken away by the next one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,12 @@ class RunDirectory {
   // Removes the directory, and the interfaces noted in it.
   void remove();
 
+  // The name of a port's control netdev.
+  std::string interface_of(uint32_t port) const;
   // Says that an interface is about to be made, so that it is found whatever happens then.
   bool note_interface(const std::string& name, std::string& error);
+  // And that it has been, so that it is not taken for another of its name.
+  bool note_made(const std::string& name, std::string& error);
 
   int number() const { return number_; }
   const std::string& path() const { return path_; }
@@ -27,6 +32,7 @@ class RunDirectory {
 
  private:
   static void remove_stale(const std::string& base);
+  bool note(const std::string& line, std::string& error);
 
   int number_ = -1;
   int lock_ = -1;  // inherited by the program on purpose

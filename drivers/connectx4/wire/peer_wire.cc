@@ -26,8 +26,8 @@ bool PeerWire::far_end_up() const {
 
 void PeerWire::ports_changed() {
   peer_ = Adapter::instance().find(peer_index_);
-  // With an odd number of ports the last one's cable ends at itself, and a port with another kind
-  // of wire has no socket for ours.
+  // With an odd number of ports nobody is at the other end of the last one's cable, and a port with
+  // another kind of wire has no socket for ours.
   if (peer_ != nullptr && peer_->config().wire != "peer") peer_ = nullptr;
 }
 

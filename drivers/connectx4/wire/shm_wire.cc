@@ -26,6 +26,9 @@ std::unique_ptr<Wire> ShmWire::open(Port& port, const std::string& name, std::st
   const std::string directory = run.substr(0, run.rfind('/')) + "/wires";
   const std::string path = directory + "/" + name;
   mkdir(directory.c_str(), 0755);
+  // The launcher removes wires that nobody holds, and locks the directory meanwhile.
+  const int guard = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (guard >= 0) flock(guard, LOCK_EX);
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   int lock = -1;
   uint32_t end = 0;
@@ -36,6 +39,7 @@ std::unique_ptr<Wire> ShmWire::open(Port& port, const std::string& name, std::st
     if (lock >= 0) close(lock);
     lock = -1;
   }
+  if (guard >= 0) close(guard);
   void* memory = MAP_FAILED;
   if (lock >= 0 && ftruncate(file, sizeof(Shared)) == 0) {
     memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
