@@ -18,17 +18,21 @@ three_lcores='0@0,1@1,2@0'
 #   pair         EAL arguments for them       port_names, port_driver   as they are shown
 #   seed         options of nearpmd with which frames go round without a prompt
 #   start_text   the command that has frames go round
+#   most_away    pages of a pool that may stay on another node: mlx5 asks for a completion with every
+#                32nd frame it sends, so the last ones of a lcore that sends no more stay in its TX ring
 # shellcheck disable=SC2034
 case ${NEARPMD_PORTS:-null} in
   null)
     pair=(--vdev=net_null0 --vdev=net_null1) seed=() start_text=start
     port_names=(net_null0 net_null1) port_driver=net_null
+    most_away=0
     below=()
     ;;
   connectx4)
     need_root
     pair=() seed=(--tx-first) start_text='start tx_first 4'
     port_names=(0000:81:00.0 0000:81:00.1) port_driver=mlx5_pci
+    most_away=31
     # below: what nearpmd is started with; a test may add options of the launcher.
     below=("$build_dir/drivers/connectx4/launcher/connectx4" --netns --lossless on)
     export CONNECTX4_BASE=$work/connectx4
@@ -53,6 +57,16 @@ nearpmd_command() {
 begin() {
   nearpmd_command "$@"
   start pmd "${command[@]}"
+}
+
+# begin_held LCORES arguments...: for scenarios that do not care which ports hold their buffers: those of
+# the hold PMD, or those of mlx5, with TX rings that take all there is.
+begin_held() {
+  if [[ $port_driver == mlx5_pci ]]; then
+    begin "$1" "${@:2}" --rxd=256 --txd=1024
+  else
+    begin_hold "$1" "${@:2}" --rxd=256 --txd=256
+  fi
 }
 
 # begin_hold LCORES arguments...: starts it with two ports that hold buffers as mlx5 does

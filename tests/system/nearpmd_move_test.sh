@@ -6,11 +6,7 @@
 . "$(dirname "$0")/nearpmd.sh"
 [[ $sanitize == none ]] || skip_all "preloading and sanitizers exclude each other"
 options=(-i --hardened --numa-map "1:0,2:1" --rxd=256)
-# Pages that may stay away: mlx5 asks for a completion with every 32nd frame it sends, so the last
-# ones of a lcore that sends no more stay in its TX ring.
-most_away=0
 if [[ $port_driver == mlx5_pci ]]; then
-  most_away=31
   begin "$three_lcores" "${pair[@]}" -- "${options[@]}" --txd=1024
 else
   [[ -f $hold_pmd ]] || skip_all "the hold PMD is not built"

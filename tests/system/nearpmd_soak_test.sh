@@ -8,8 +8,8 @@
 hertz=100 seconds=60
 [[ $sanitize == none ]] || seconds=20
 seconds=${NEARPOOL_SOAK_SECONDS:-$seconds}
-begin_hold "$three_lcores" -- -i --hardened --numa-map 1:0,2:1 --rxd=256 --txd=256
-check "it starts" ask start '^nearpmd> start'
+begin_held "$three_lcores" -- -i --hardened --numa-map 1:0,2:1
+check "it starts" ask "$start_text" "^nearpmd> $start_text"
 check "moves are not told one by one" ask 'set verbose 0' '^nearpmd> set verbose'
 moves() {
   timeout $((seconds * 10)) python3 "$(dirname "$0")/at_rate.py" "$hertz" "$seconds" \
