@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <map>
 #include <random>
+#include <thread>
 
 namespace nearpool::connectx4 {
 namespace {
@@ -168,6 +171,41 @@ TEST_F(SendEntry, AnyBytesStayInsideTheRing) {
       ASSERT_LE(segments_[i].data + segments_[i].length, end);
     }
   }
+}
+
+// A size that changes between two looks at it: a program may write its ring at any time.
+TEST_F(SendEntry, ASizeThatChangesMeanwhile) {
+  ring_ = std::vector<uint8_t>(kWqeUnit);
+  begin(0, kOpcodeSend, 3);
+  put16(kSendInlineHeaderSize, 0);
+  put32(32, kInlineData | 700);
+  auto* size = reinterpret_cast<uint32_t*>(ring_.data() + kSendQueueAndSize);
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    while (!done.load(std::memory_order_relaxed)) {
+      for (const uint32_t segments : {4u, 60u}) {
+        std::atomic_ref<uint32_t>(*size).store(swap32(0x77u << 8 | segments),
+                                               std::memory_order_relaxed);
+      }
+    }
+  });
+  const SendRing ring{ring_.data(), 1};
+  const uint8_t* end = ring_.data() + ring_.size();
+  bool inside = true;
+  // For so long, since both have to run at the same time.
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (inside && std::chrono::steady_clock::now() < until) {
+    frame_.segment_count = 0;
+    read_send_entry(ring, 0, frame_, segments_.data(),
+                    [](uint32_t, uint64_t, uint32_t) -> const uint8_t* { return nullptr; });
+    for (uint32_t i = 0; i < frame_.segment_count; ++i) {
+      inside = inside && segments_[i].data >= ring_.data() &&
+               segments_[i].data + segments_[i].length <= end;
+    }
+  }
+  done = true;
+  writer.join();
+  EXPECT_TRUE(inside);
 }
 
 }  // namespace

@@ -62,24 +62,24 @@ void Adapter::describe_ports() {
 
 Engine& Adapter::engine_for(const Port& port) {
   const uint32_t index = config_.thread_per_port ? port.description()->index : 0;
-  auto& engine = engines_[index];
-  if (engine == nullptr) {
-    std::vector<int> cpus = config_.cpus;
-    if (config_.thread_per_port && !cpus.empty()) cpus = {cpus[index % cpus.size()]};
-    engine = std::make_unique<Engine>("connectx4-" + std::to_string(index), std::move(cpus));
-    engine->pause();  // ControlLock does not know it yet; it is resumed with the others
-  }
-  return *engine;
+  const auto known = engines_.find(index);
+  if (known != engines_.end()) return *known->second;
+  std::vector<int> cpus = config_.cpus;
+  if (config_.thread_per_port && !cpus.empty()) cpus = {cpus[index % cpus.size()]};
+  auto engine = std::make_unique<Engine>("connectx4-" + std::to_string(index), std::move(cpus));
+  engine->pause();  // ControlLock does not know it yet
+  return *engines_.emplace(index, std::move(engine)).first->second;
 }
 
 void Adapter::add(Port* port) {
+  // What may fail comes first: threads that cannot be had.
+  if (link_monitor_ == nullptr) link_monitor_ = std::make_unique<LinkMonitor>();
   const bool known = engines_.contains(config_.thread_per_port ? port->description()->index : 0);
   Engine& engine = engine_for(*port);
   engine.add(port);
   ports_[port->description()->index] = port;
   for (const auto& [index, other] : ports_)
     other->wire().ports_changed();
-  if (link_monitor_ == nullptr) link_monitor_ = std::make_unique<LinkMonitor>();
   if (!known) engine.resume();  // last: from here on it polls the port
 }
 

@@ -28,6 +28,7 @@ class Adapter {
 
   // ---- under ControlLock ----
 
+  // Throws std::system_error when there is no thread to be had for the port.
   void add(Port* port);
   void remove(Port* port);
   // Null when it is not open.

@@ -3,13 +3,13 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/prctl.h>
 
 #include <utility>
 
 #include "clock.hpp"
 #include "port.hpp"
+#include "quiet_thread.hpp"
 
 namespace nearpool::connectx4 {
 namespace {
@@ -53,13 +53,7 @@ double EngineTimes::busy_share() const {
 
 Engine::Engine(std::string name, std::vector<int> cpus)
     : name_(std::move(name)), cpus_(std::move(cpus)), batch_(std::make_unique<FrameBatch>()) {
-  // The program's signals are for its own threads.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = start_quiet_thread([this] { run(); });
 }
 
 Engine::~Engine() {

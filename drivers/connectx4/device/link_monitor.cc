@@ -5,7 +5,6 @@
 #include <linux/rtnetlink.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 
 #include "adapter.hpp"
 #include "clock.hpp"
+#include "quiet_thread.hpp"
 
 namespace nearpool::connectx4 {
 
@@ -26,12 +26,13 @@ LinkMonitor::LinkMonitor() {
   address.nl_groups = RTMGRP_LINK;
   bind(netlink_, reinterpret_cast<sockaddr*>(&address), sizeof address);
   plan_flaps();
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  try {
+    thread_ = start_quiet_thread([this] { run(); });
+  } catch (...) {
+    close(netlink_);
+    close(stop_);
+    throw;
+  }
 }
 
 LinkMonitor::~LinkMonitor() {

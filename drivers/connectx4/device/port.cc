@@ -7,12 +7,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <system_error>
 
 #include "adapter.hpp"
 #include "clock.hpp"
 #include "completion_queue.hpp"
-#include "log.hpp"
 #include "limits.hpp"
+#include "log.hpp"
 #include "receive_queue.hpp"
 #include "rss_queue.hpp"
 #include "send_queue.hpp"
@@ -62,6 +63,8 @@ Port* Port::open(PortDescription* description) {
     errno = EIO;
     return nullptr;
   }
+  const int async_events = eventfd(0, EFD_CLOEXEC);
+  if (async_events < 0) return nullptr;
   const std::string counter =
       std::string(description->handle.verbs.ibdev_path) + "/ports/1/hw_counters/out_of_buffer";
   if (!port->out_of_buffer_file_.open(counter)) {
@@ -76,12 +79,19 @@ Port* Port::open(PortDescription* description) {
   verbs.context.device = &description->handle.verbs;
   verbs.context.abi_compat = reinterpret_cast<void*>(~uintptr_t{0});  // "has a verbs_context"
   verbs.context.cmd_fd = port->registers_.descriptor();
-  verbs.context.async_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  verbs.context.async_fd = async_events;
   verbs.context.num_comp_vectors = 1;
   pthread_mutex_init(&verbs.context.mutex, nullptr);
-  {
+  try {
     ControlLock lock;
     Adapter::instance().add(port.get());
+  } catch (const std::system_error& failed) {
+    log(LogLevel::kError, "%s: cannot start the device thread: %s", port->name(), failed.what());
+    verbs.context.abi_compat = nullptr;
+    pthread_mutex_destroy(&verbs.context.mutex);
+    close(async_events);
+    errno = failed.code().value();
+    return nullptr;
   }
   Adapter::instance().refresh_links();
   log(LogLevel::kNotice, "%s: open, netdev %s, wire %s", port->name(),
@@ -146,9 +156,11 @@ uint32_t Port::transmit(FrameBatch& batch, LossPlan& losses) {
   }
   if (!link_up()) [[unlikely]] {
     counters_.tx_discards.add(count);
+    losses.advance(count);
     return count;
   }
   const uint32_t sent = wire_->transmit(batch, count);
+  losses.advance(sent);
   TrafficTally tally;
   for (uint32_t i = 0; i < sent; ++i) {
     const Frame& frame = batch.frames[i];
@@ -157,11 +169,9 @@ uint32_t Port::transmit(FrameBatch& batch, LossPlan& losses) {
   tally.add_to(counters_.tx);
   return sent;
 }
-    losses.advance(count);
 
 uint32_t Port::receive(FrameBatch& batch, uint32_t first, uint32_t count) {
   // Two passes: what the first touches and the second needs is on its way meanwhile.
-  losses.advance(sent);
   const uint32_t longest = longest_frame_.load(std::memory_order_relaxed);
   const bool up = link_up();
   for (uint32_t i = first; i < count; ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "receive_queue.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 
@@ -64,9 +65,9 @@ Delivery ReceiveQueue::deliver_carefully(const Frame& frame, uint64_t timestamp)
   if (state_ != State::kReady) [[unlikely]]
     return Delivery::kNotReady;
   if (faults_.active()) [[unlikely]] {
-    switch (faults_.next()) {
     // A frame that has to wait for a buffer is offered again, and counts once.
     if (posted() == 0 || !completions_->has_room()) return Delivery::kNoBuffer;
+    switch (faults_.next()) {
       case FaultAction::kError:
         fail(Syndrome::kLocalProtection);
         return Delivery::kDone;
@@ -205,7 +206,7 @@ void ReceiveQueue::flush() {
 ReceiveQueue* ReceiveQueue::create(Port* port, ibv_wq_init_attr* attributes, Striding striding) {
   constexpr uint32_t kMostEntries = 32768;
   constexpr uint32_t kMostSegmentsPosted = 32;
-  if (attributes->wq_type != IBV_WQT_RQ || attributes->max_wr == 0 || attributes->max_sge == 0 ||
+  if (attributes->wq_type != IBV_WQT_RQ || attributes->max_wr == 0 ||
       attributes->max_wr > kMostEntries || attributes->max_sge > kMostSegmentsPosted ||
       attributes->cq == nullptr || attributes->pd == nullptr) {
     errno = EINVAL;
@@ -215,9 +216,10 @@ ReceiveQueue* ReceiveQueue::create(Port* port, ibv_wq_init_attr* attributes, Str
     errno = EOPNOTSUPP;  // FCS scatter, delay drop, end padding: not offered
     return nullptr;
   }
-  const uint32_t count = std::bit_ceil(attributes->max_wr);
+  constexpr uint32_t kLeastRing = 64;  // bytes
   const uint32_t segments = striding.log_count != 0 ? 1 : std::bit_ceil(attributes->max_sge);
   const uint32_t size = striding.log_count != 0 ? kStrideEntrySize : segments * kSegmentSize;
+  const uint32_t count = std::max(std::bit_ceil(attributes->max_wr), kLeastRing / size);
   auto* ring = static_cast<uint8_t*>(port->memory().allocate(static_cast<size_t>(count) * size));
   uint32_t* doorbell = port->memory().allocate_doorbell();
   if (ring == nullptr || doorbell == nullptr) {
@@ -238,7 +240,7 @@ ReceiveQueue* ReceiveQueue::create(Port* port, ibv_wq_init_attr* attributes, Str
   queue->regions_ = &port->regions();
   queue->domain_ = owner_of<ProtectionDomain>(attributes->pd);
   queue->port_ = port;
-  queue->faults_ = port->faults_for_next_queue(FaultSide::kReceive, count);
+  queue->faults_ = port->faults_for_next_queue(FaultSide::kReceive, attributes->max_wr);
   queue->handle_.owner = queue;
   ibv_wq& verbs = queue->handle_.verbs;
   verbs.context = port->context();
@@ -250,7 +252,7 @@ ReceiveQueue* ReceiveQueue::create(Port* port, ibv_wq_init_attr* attributes, Str
                         CompletionOpcode::kReceiveError, verbs.wq_num, 0);
   verbs.wq_type = attributes->wq_type;
   verbs.state = IBV_WQS_RESET;
-  attributes->max_wr = count;
+  attributes->max_wr = std::bit_ceil(attributes->max_wr);
   attributes->max_sge = striding.log_count != 0 ? attributes->max_sge : segments;
   ++queue->completions_->users;
   ++owner_of<ProtectionDomain>(attributes->pd)->users;
@@ -273,6 +275,10 @@ void ReceiveQueue::set_state(State state) {
 }
 
 int ReceiveQueue::modify(const ibv_wq_attr& attributes) {
+  if ((attributes.attr_mask & IBV_WQ_ATTR_CURR_STATE) != 0 &&
+      attributes.curr_wq_state != handle_.verbs.state) {
+    return EINVAL;
+  }
   if ((attributes.attr_mask & IBV_WQ_ATTR_FLAGS) != 0) {
     constexpr auto kKnown = static_cast<uint32_t>(IBV_WQ_FLAGS_CVLAN_STRIPPING);
     if ((attributes.flags_mask & ~kKnown) != 0) return EOPNOTSUPP;

@@ -3,6 +3,7 @@
 // nothing in it is trusted.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "byte_order.hpp"
@@ -37,10 +38,21 @@ enum class EntryStatus {
   kProtection,  // a data segment lies outside of the registered memory
 };
 
-inline uint8_t entry_units(const SendRing& ring, uint16_t index) {
-  const uint32_t segments = load_be32(ring.unit(index) + kSendQueueAndSize) & 0x3f;
+// In segments. A program may write it at any time, so who needs it twice keeps what was read first.
+inline uint32_t entry_segments(const SendRing& ring, uint16_t index) {
+  auto* word =
+      reinterpret_cast<uint32_t*>(const_cast<uint8_t*>(ring.unit(index)) + kSendQueueAndSize);
+  // Orders nothing: the doorbell record has done that.
+  return swap32(std::atomic_ref<uint32_t>(*word).load(std::memory_order_relaxed)) & 0x3f;
+}
+
+inline uint8_t units_of(uint32_t segments) {
   const uint32_t units = (segments * kSegmentSize + kWqeUnit - 1) / kWqeUnit;
   return static_cast<uint8_t>(units == 0 ? 1 : units);
+}
+
+inline uint8_t entry_units(const SendRing& ring, uint16_t index) {
+  return units_of(entry_segments(ring, index));
 }
 
 inline bool entry_wants_completion(const SendRing& ring, uint16_t index) {
@@ -64,12 +76,13 @@ template <typename Translate>
 EntryStatus read_send_entry(const SendRing& ring, uint16_t index, Frame& frame, Segment* segments,
                             Translate&& translate) {
   const uint8_t* entry = ring.unit(index);
-  const uint32_t size = (load_be32(entry + kSendQueueAndSize) & 0x3f) * kSegmentSize;
+  const uint32_t entry_size = entry_segments(ring, index);
+  const uint32_t size = entry_size * kSegmentSize;
   frame.segments = segments;
   frame.length = 0;
   frame.segment_count = 0;
   frame.wqe_index = index;
-  frame.wqe_units = entry_units(ring, index);
+  frame.wqe_units = units_of(entry_size);
   frame.completion_wanted = entry_wants_completion(ring, index);
   frame.lost = false;
   frame.head_changed = false;

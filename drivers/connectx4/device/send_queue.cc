@@ -172,16 +172,13 @@ void SendQueue::flush(uint16_t end) {
   }
 }
 
-SendQueue* SendQueue::create(Port* port, const ibv_qp_init_attr_ex& attributes, uint32_t number) {
-  const ibv_qp_cap& cap = attributes.cap;
-  if (cap.max_send_wr > kMostSendEntries || cap.max_send_sge > kMostSendSegments ||
-      cap.max_inline_data > kMostInlineData || attributes.send_cq == nullptr) {
-    errno = EINVAL;
-    return nullptr;
-  }
-  // The largest entry of either form: control, Ethernet and inline header, then data segments or
-  // inline data. The program computes its ring's use from the size it is told.
-  constexpr uint32_t kControlAndEthernet = 2 * kSegmentSize;
+namespace {
+
+constexpr uint32_t kControlAndEthernet = 2 * kSegmentSize;
+
+// Bytes of the largest entry of either form: control, Ethernet and inline header, then data
+// segments or inline data. The program computes its ring's use from the size it is told.
+uint32_t largest_entry(const ibv_qp_cap& cap) {
   const uint32_t gathered = kControlAndEthernet + std::max(cap.max_send_sge, 1u) * kSegmentSize;
   const uint32_t inlined =
       cap.max_inline_data == 0
@@ -189,10 +186,26 @@ SendQueue* SendQueue::create(Port* port, const ibv_qp_init_attr_ex& attributes, 
           : kControlAndEthernet +
                 (cap.max_inline_data + static_cast<uint32_t>(sizeof(uint32_t)) + kSegmentSize - 1) /
                     kSegmentSize * kSegmentSize;
-  const uint32_t entry = (std::max(gathered, inlined) + kWqeUnit - 1) / kWqeUnit * kWqeUnit;
-  const uint32_t units = std::bit_ceil(entry * std::max(cap.max_send_wr, 1u)) / kWqeUnit;
+  return (std::max(gathered, inlined) + kWqeUnit - 1) / kWqeUnit * kWqeUnit;
+}
+
+}  // namespace
+
+uint32_t SendQueue::inline_room(const ibv_qp_cap& cap) {
+  return largest_entry(cap) - kControlAndEthernet - static_cast<uint32_t>(sizeof(uint32_t));
+}
+
+SendQueue* SendQueue::create(Port* port, const ibv_qp_init_attr_ex& attributes, uint32_t number) {
+  const ibv_qp_cap& cap = attributes.cap;
+  if (cap.max_send_wr > kMostSendEntries || cap.max_send_sge > kMostSendSegments ||
+      cap.max_inline_data > kMostInlineData || attributes.send_cq == nullptr) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  const uint32_t units =
+      std::bit_ceil(largest_entry(cap) * std::max(cap.max_send_wr, 1u)) / kWqeUnit;
   if (units > kMostSendEntries) {
-    errno = ENOMEM;
+    errno = EINVAL;
     return nullptr;
   }
   auto* ring =
@@ -247,9 +260,9 @@ void SendQueue::reset() {
   injected_error_ = false;
   stalled_until_ = 0;
   faults_counted_to_ = 0;
+  losses_ = LossPlan{};
   doorbell_[kReceiveDoorbell] = 0;
   doorbell_[kSendDoorbell] = 0;
 }
 
 }  // namespace nearpool::connectx4
-  losses_ = LossPlan{};

@@ -22,6 +22,9 @@ class Port;
 
 class SendQueue {
  public:
+  // The inline data that an entry of a queue with these sizes can hold.
+  static uint32_t inline_room(const ibv_qp_cap& cap);
+
   // Null with errno on failure.
   static SendQueue* create(Port* port, const ibv_qp_init_attr_ex& attributes, uint32_t number);
   ~SendQueue();
@@ -74,10 +77,10 @@ class SendQueue {
   Port* port_ = nullptr;
   QueueErrors errors_;
   FaultTrigger faults_;
+  LossPlan losses_;
   uint64_t stalled_until_ = 0;      // 0: not stalled
   uint16_t faults_counted_to_ = 0;  // entries before this one were counted; a retry is not another
   uint8_t* memory_ = nullptr;
-  LossPlan losses_;
   void* register_ = nullptr;
 };
 

@@ -79,6 +79,24 @@ int ibv_destroy_cq(ibv_cq* verbs) {
 }
 
 ibv_cq_ex* connectx4_create_cq(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
+  constexpr uint32_t kKnown = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+  constexpr uint32_t kKnownFlags =
+      IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+  constexpr uint64_t kKnownFields = uint64_t{IBV_WC_STANDARD_FLAGS} |
+                                    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_CVLAN |
+                                    IBV_WC_EX_WITH_FLOW_TAG | IBV_WC_EX_WITH_TM_INFO |
+                                    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+  const bool flags = (attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
+  if ((attributes->comp_mask & ~kKnown) != 0 ||
+      (flags && (attributes->flags & ~kKnownFlags) != 0) ||
+      attributes->comp_vector >= static_cast<uint32_t>(context->num_comp_vectors)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  if ((attributes->wc_flags & ~kKnownFields) != 0) {
+    errno = EOPNOTSUPP;
+    return nullptr;
+  }
   CompletionQueue* queue = create(context, static_cast<int>(attributes->cqe),
                                   attributes->cq_context, attributes->channel);
   return queue == nullptr ? nullptr : queue->verbs();

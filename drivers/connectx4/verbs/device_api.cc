@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "../device/adapter.hpp"
 #include "../device/clock.hpp"
@@ -169,8 +170,13 @@ enum ibv_fork_status ibv_is_fork_initialized(void) {
 }
 
 ibv_context* ibv_open_device(ibv_device* device) {
-  Port* port = Port::open(owner_of<PortDescription>(device));
-  return port == nullptr ? nullptr : port->context();
+  try {
+    Port* port = Port::open(owner_of<PortDescription>(device));
+    return port == nullptr ? nullptr : port->context();
+  } catch (const std::bad_alloc&) {
+    errno = ENOMEM;
+    return nullptr;
+  }
 }
 
 int ibv_close_device(ibv_context* context) {

@@ -80,6 +80,29 @@ void add_ports(const ibv_flow_spec_tcp_udp& spec, bool tcp, const RuleBytes& to)
          &spec.val.dst_port, 2);
 }
 
+// Bytes of a specification; 0 for a kind that the device does not know.
+size_t size_of(ibv_flow_spec_type type) {
+  switch (type) {
+    case IBV_FLOW_SPEC_ETH:
+      return sizeof(ibv_flow_spec_eth);
+    case IBV_FLOW_SPEC_IPV4:
+      return sizeof(ibv_flow_spec_ipv4);
+    case IBV_FLOW_SPEC_IPV4_EXT:
+      return sizeof(ibv_flow_spec_ipv4_ext);
+    case IBV_FLOW_SPEC_IPV6:
+      return sizeof(ibv_flow_spec_ipv6);
+    case IBV_FLOW_SPEC_TCP:
+    case IBV_FLOW_SPEC_UDP:
+      return sizeof(ibv_flow_spec_tcp_udp);
+    case IBV_FLOW_SPEC_ACTION_TAG:
+      return sizeof(ibv_flow_spec_action_tag);
+    case IBV_FLOW_SPEC_ACTION_DROP:
+      return sizeof(ibv_flow_spec_action_drop);
+    default:
+      return 0;  // tunnels, inner headers, counters, encryption
+  }
+}
+
 int add_spec(const ibv_flow_spec& spec, const RuleBytes& to, SteeringRule& rule) {
   switch (spec.hdr.type) {
     case IBV_FLOW_SPEC_ETH:
@@ -105,7 +128,7 @@ int add_spec(const ibv_flow_spec& spec, const RuleBytes& to, SteeringRule& rule)
       rule.verdict = Verdict::kDrop;
       return 0;
     default:
-      return EOPNOTSUPP;  // tunnels, inner headers, counters, encryption
+      return EOPNOTSUPP;
   }
 }
 
@@ -135,7 +158,9 @@ int translate_flow(const ibv_flow_attr& attributes, SteeringRule& rule) {
   const auto* at = reinterpret_cast<const uint8_t*>(&attributes + 1);
   for (uint32_t i = 0; i < attributes.num_of_specs; ++i) {
     const auto* spec = reinterpret_cast<const ibv_flow_spec*>(at);
-    if (spec->hdr.size < sizeof spec->hdr) return EINVAL;
+    const size_t size = size_of(spec->hdr.type);
+    if (size == 0) return EOPNOTSUPP;
+    if (spec->hdr.size != size) return EINVAL;
     const int error = add_spec(*spec, to, rule);
     if (error != 0) return error;
     at += spec->hdr.size;

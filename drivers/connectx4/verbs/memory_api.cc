@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libibverbs: protection domains and memory regions.
 #include <infiniband/verbs.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cinttypes>
@@ -15,6 +17,32 @@
 #undef ibv_reg_mr_iova
 
 using namespace nearpool::connectx4;
+
+namespace {
+
+bool can_populate() {
+  static const bool can = [] {
+    alignas(4096) static uint8_t page[4096];
+    return madvise(page, sizeof page, MADV_POPULATE_WRITE) == 0;
+  }();
+  return can;
+}
+
+// A card has the pages pinned, which brings them in and fails where there are none, or where they
+// may not be written. 0 or an errno value.
+int pin(void* address, size_t length, bool writable) {
+  static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto start = reinterpret_cast<uintptr_t>(address);
+  if (start + length < start || start + length > ~uintptr_t{0} - page) return EINVAL;
+  const uintptr_t first = start / page * page;
+  const uintptr_t end = (start + length + page - 1) / page * page;
+  // Before Linux 5.14 nobody can be asked; a bad range then shows when the device uses it.
+  if (!can_populate()) return 0;
+  const int advice = writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+  return madvise(reinterpret_cast<void*>(first), end - first, advice) == 0 ? 0 : EFAULT;
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -46,13 +74,23 @@ ibv_mr* ibv_reg_mr_iova2(ibv_pd* verbs, void* address, size_t length, uint64_t i
     errno = EOPNOTSUPP;  // atomics, windows, on-demand paging
     return nullptr;
   }
+  const bool writable = (access & IBV_ACCESS_LOCAL_WRITE) != 0;
+  if ((access & IBV_ACCESS_REMOTE_WRITE) != 0 && !writable) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  const int error = pin(address, length, writable);
+  if (error != 0) {
+    errno = error;
+    return nullptr;
+  }
   auto* domain = owner_of<ProtectionDomain>(verbs);
   auto region = std::make_unique<Region>();
   region->domain = domain;
   region->start = iova;
   region->end = iova + length;
   region->offset = static_cast<int64_t>(reinterpret_cast<uintptr_t>(address) - iova);
-  region->writable = (access & IBV_ACCESS_LOCAL_WRITE) != 0;
+  region->writable = writable;
   Region* added = nullptr;
   {
     ControlLock lock;

@@ -29,9 +29,17 @@ int mlx5dv_set_context_attr(ibv_context* context, enum mlx5dv_set_ctx_attr_type 
 }
 
 ibv_cq_ex* mlx5dv_create_cq(ibv_context* context, ibv_cq_init_attr_ex* attributes,
-                            mlx5dv_cq_init_attr*) {
+                            mlx5dv_cq_init_attr* own) {
   // The PMD asks for compressed completions. A device that never compresses one keeps to the
   // format.
+  constexpr uint64_t kKnown =
+      MLX5DV_CQ_INIT_ATTR_MASK_COMPRESSED_CQE | MLX5DV_CQ_INIT_ATTR_MASK_CQE_SIZE;
+  constexpr uint16_t kSize = 64;
+  const bool sized = (own->comp_mask & MLX5DV_CQ_INIT_ATTR_MASK_CQE_SIZE) != 0;
+  if ((own->comp_mask & ~kKnown) != 0 || (sized && own->cqe_size != kSize)) {
+    errno = EINVAL;  // padded entries among others
+    return nullptr;
+  }
   return connectx4_create_cq(context, attributes);
 }
 
@@ -39,6 +47,10 @@ ibv_wq* mlx5dv_create_wq(ibv_context* context, ibv_wq_init_attr* attributes,
                          mlx5dv_wq_init_attr* own) {
   uint32_t log_stride_bytes = 0;
   uint32_t log_strides = 0;
+  if ((own->comp_mask & ~uint64_t{MLX5DV_WQ_INIT_ATTR_MASK_STRIDING_RQ}) != 0) {
+    errno = EINVAL;
+    return nullptr;
+  }
   if ((own->comp_mask & MLX5DV_WQ_INIT_ATTR_MASK_STRIDING_RQ) != 0) {
     if (own->striding_rq_attrs.two_byte_shift_en != 0) {
       errno = EOPNOTSUPP;

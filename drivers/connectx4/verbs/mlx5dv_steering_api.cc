@@ -4,9 +4,11 @@
 #include <infiniband/mlx5dv.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "private_api.h"
 
@@ -21,31 +23,69 @@ enum class ActionKind { kQueue, kDrop, kTag, kMiss };
 
 }  // namespace
 
+// Each counts the objects that refer to it, and is busy as long as there are some.
 struct mlx5dv_dr_domain {
   ibv_context* context;
   mlx5dv_dr_domain_type type;
+  std::atomic<uint32_t> users{0};
 };
 struct mlx5dv_dr_table {
   mlx5dv_dr_domain* domain;
+  std::atomic<uint32_t> users{0};
 };
 struct mlx5dv_dr_matcher {
   mlx5dv_dr_table* table;
   uint16_t priority;
   uint8_t mask[kOuterHeaders];
+  std::atomic<uint32_t> users{0};
 };
 struct mlx5dv_dr_action {
   ActionKind kind;
   ibv_qp* queue;
   uint32_t tag;
+  std::atomic<uint32_t> users{0};
 };
 struct mlx5dv_dr_rule {
-  connectx4_rule* rule;  // null: of the sending side, where nothing is steered
+  mlx5dv_dr_matcher* matcher = nullptr;
+  std::vector<mlx5dv_dr_action*> actions;
+  connectx4_rule* rule = nullptr;  // null: of the sending side, where nothing is steered
 };
 
 namespace {
 
 mlx5dv_dr_action* make_action(ActionKind kind, ibv_qp* queue = nullptr, uint32_t tag = 0) {
   return new mlx5dv_dr_action{kind, queue, tag};
+}
+
+struct Fate {
+  connectx4_verdict verdict = CONNECTX4_MISS;
+  ibv_qp* queue = nullptr;
+  uint32_t tag = 0;
+};
+
+// What becomes of the frames; exactly one of the actions says it. 0 or an errno value.
+int fate_of(const std::vector<mlx5dv_dr_action*>& actions, Fate& fate) {
+  uint32_t fates = 0;
+  for (const mlx5dv_dr_action* action : actions) {
+    switch (action->kind) {
+      case ActionKind::kQueue:
+        if (fate.queue != nullptr) return EOPNOTSUPP;  // no copies
+        fate.queue = action->queue;
+        fate.verdict = CONNECTX4_QUEUE;
+        break;
+      case ActionKind::kDrop:
+        fate.verdict = CONNECTX4_DROP;
+        break;
+      case ActionKind::kMiss:
+        fate.verdict = CONNECTX4_MISS;
+        break;
+      case ActionKind::kTag:
+        fate.tag = action->tag;
+        continue;
+    }
+    ++fates;
+  }
+  return fates == 1 ? 0 : EINVAL;
 }
 
 }  // namespace
@@ -61,12 +101,13 @@ mlx5dv_dr_domain* mlx5dv_dr_domain_create(ibv_context* context, enum mlx5dv_dr_d
 }
 
 int mlx5dv_dr_domain_destroy(mlx5dv_dr_domain* domain) {
+  if (domain->users != 0) return EBUSY;
   delete domain;
   return 0;
 }
 
 int mlx5dv_dr_domain_sync(mlx5dv_dr_domain*, uint32_t) {
-  return 0;
+  return errno = EOPNOTSUPP;  // for tables that software keeps, and the root is not one
 }
 void mlx5dv_dr_domain_set_reclaim_device_memory(mlx5dv_dr_domain*, bool) {
 }
@@ -78,10 +119,13 @@ mlx5dv_dr_table* mlx5dv_dr_table_create(mlx5dv_dr_domain* domain, uint32_t level
     errno = EOPNOTSUPP;
     return nullptr;
   }
+  ++domain->users;
   return new mlx5dv_dr_table{domain};
 }
 
 int mlx5dv_dr_table_destroy(mlx5dv_dr_table* table) {
+  if (table->users != 0) return EBUSY;
+  --table->domain->users;
   delete table;
   return 0;
 }
@@ -102,10 +146,13 @@ mlx5dv_dr_matcher* mlx5dv_dr_matcher_create(mlx5dv_dr_table* table, uint16_t pri
   }
   auto* matcher = new mlx5dv_dr_matcher{table, priority, {}};
   std::memcpy(matcher->mask, bytes, kOuterHeaders);
+  ++table->users;
   return matcher;
 }
 
 int mlx5dv_dr_matcher_destroy(mlx5dv_dr_matcher* matcher) {
+  if (matcher->users != 0) return EBUSY;
+  --matcher->table->users;
   delete matcher;
   return 0;
 }
@@ -113,41 +160,36 @@ int mlx5dv_dr_matcher_destroy(mlx5dv_dr_matcher* matcher) {
 mlx5dv_dr_rule* mlx5dv_dr_rule_create(mlx5dv_dr_matcher* matcher,
                                       mlx5dv_flow_match_parameters* value, size_t count,
                                       mlx5dv_dr_action* actions[]) {
-  ibv_qp* queue = nullptr;
-  uint32_t tag = 0;
-  connectx4_verdict verdict = CONNECTX4_MISS;
-  for (size_t i = 0; i < count; ++i) {
-    switch (actions[i]->kind) {
-      case ActionKind::kQueue:
-        queue = actions[i]->queue;
-        verdict = CONNECTX4_QUEUE;
-        break;
-      case ActionKind::kDrop:
-        verdict = CONNECTX4_DROP;
-        break;
-      case ActionKind::kTag:
-        tag = actions[i]->tag;
-        break;
-      case ActionKind::kMiss:
-        verdict = CONNECTX4_MISS;
-        break;
-    }
-  }
   auto rule = std::make_unique<mlx5dv_dr_rule>();
+  rule->matcher = matcher;
+  rule->actions.assign(actions, actions + count);
+  Fate fate;
   const mlx5dv_dr_domain& domain = *matcher->table->domain;
   if (domain.type == MLX5DV_DR_DOMAIN_TYPE_NIC_RX) {
+    const int error = fate_of(rule->actions, fate);
+    if (error != 0) {
+      errno = error;
+      return nullptr;
+    }
     uint8_t bytes[kOuterHeaders] = {};
     std::memcpy(bytes, value->match_buf, std::min(value->match_sz, kOuterHeaders));
     rule->rule = connectx4_add_rule(domain.context, matcher->priority, matcher->mask, bytes,
-                                    verdict, queue, tag);
+                                    fate.verdict, fate.queue, fate.tag);
     if (rule->rule == nullptr) return nullptr;
   }
+  ++matcher->users;
+  for (mlx5dv_dr_action* action : rule->actions)
+    ++action->users;
   return rule.release();
 }
 
 int mlx5dv_dr_rule_destroy(mlx5dv_dr_rule* handle) {
   const std::unique_ptr<mlx5dv_dr_rule> rule(handle);
-  return rule->rule == nullptr ? 0 : connectx4_remove_rule(rule->rule);
+  if (rule->rule != nullptr) connectx4_remove_rule(rule->rule);
+  --rule->matcher->users;
+  for (mlx5dv_dr_action* action : rule->actions)
+    --action->users;
+  return 0;
 }
 
 mlx5dv_dr_action* mlx5dv_dr_action_create_dest_ibv_qp(ibv_qp* queue) {
@@ -164,6 +206,7 @@ mlx5dv_dr_action* mlx5dv_dr_action_create_default_miss(void) {
 }
 
 int mlx5dv_dr_action_destroy(mlx5dv_dr_action* action) {
+  if (action->users != 0) return EBUSY;
   delete action;
   return 0;
 }

@@ -17,13 +17,27 @@ namespace {
 // 0 or an errno value.
 int make_rss(QueuePair& pair, const ibv_qp_init_attr_ex& attributes) {
   const ibv_rx_hash_conf& hash = attributes.rx_hash_conf;
-  if ((attributes.comp_mask & IBV_QP_INIT_ATTR_RX_HASH) == 0 ||
-      hash.rx_hash_function != IBV_RX_HASH_FUNC_TOEPLITZ ||
-      hash.rx_hash_key_len != Toeplitz::kKeyBytes) {
+  if ((attributes.comp_mask & IBV_QP_INIT_ATTR_RX_HASH) == 0 || attributes.rwq_ind_tbl == nullptr) {
     return EINVAL;
   }
-  if ((hash.rx_hash_fields_mask & ~RssQueue::kSupportedFields) != 0) return EOPNOTSUPP;
+  const uint64_t fields = hash.rx_hash_fields_mask;
+  if (hash.rx_hash_function != IBV_RX_HASH_FUNC_TOEPLITZ ||
+      (fields & ~RssQueue::kSupportedFields) != 0) {
+    return EOPNOTSUPP;
+  }
   auto* table = owner_of<IndirectionTable>(attributes.rwq_ind_tbl);
+  if (hash.rx_hash_key_len != Toeplitz::kKeyBytes || (fields == 0 && table->queues.size() > 1)) {
+    return EINVAL;
+  }
+  // A hash is of one kind of packet.
+  constexpr uint64_t kIpv4 = IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4;
+  constexpr uint64_t kIpv6 = IBV_RX_HASH_SRC_IPV6 | IBV_RX_HASH_DST_IPV6;
+  constexpr uint64_t kTcp = IBV_RX_HASH_SRC_PORT_TCP | IBV_RX_HASH_DST_PORT_TCP;
+  constexpr uint64_t kUdp = IBV_RX_HASH_SRC_PORT_UDP | IBV_RX_HASH_DST_PORT_UDP;
+  if (((fields & kIpv4) != 0 && (fields & kIpv6) != 0) ||
+      ((fields & kTcp) != 0 && (fields & kUdp) != 0)) {
+    return EINVAL;
+  }
   ++table->users;
   pair.rss = std::make_unique<RssQueue>(table, hash.rx_hash_key, hash.rx_hash_fields_mask);
   return 0;
@@ -31,6 +45,22 @@ int make_rss(QueuePair& pair, const ibv_qp_init_attr_ex& attributes) {
 
 bool has_send_side(const ibv_qp_init_attr_ex& attributes) {
   return attributes.cap.max_send_wr != 0;
+}
+
+bool may_follow(ibv_qp_state from, ibv_qp_state to) {
+  switch (to) {
+    case IBV_QPS_RESET:
+    case IBV_QPS_ERR:
+      return true;
+    case IBV_QPS_INIT:
+      return from == IBV_QPS_RESET || from == IBV_QPS_INIT;
+    case IBV_QPS_RTR:
+      return from == IBV_QPS_INIT;
+    case IBV_QPS_RTS:
+      return from == IBV_QPS_RTR || from == IBV_QPS_RTS;
+    default:
+      return false;  // drained queues are not offered
+  }
 }
 
 }  // namespace
@@ -78,6 +108,7 @@ ibv_qp* connectx4_create_qp(ibv_context* context, ibv_qp_init_attr_ex* attribute
   } else if (has_send_side(*attributes)) {
     pair->send.reset(SendQueue::create(port, *attributes, verbs.qp_num));
     if (pair->send == nullptr) return nullptr;
+    attributes->cap.max_inline_data = SendQueue::inline_room(attributes->cap);
     ControlLock lock;
     port->add_send_queue(pair->send.get());
   }
@@ -105,6 +136,7 @@ int ibv_modify_qp(ibv_qp* verbs, ibv_qp_attr* attributes, int mask) {
   if ((mask & IBV_QP_PORT) != 0 && attributes->port_num != 1) return errno = EINVAL;
   if ((mask & IBV_QP_STATE) == 0) return 0;
   ControlLock lock;
+  if (!may_follow(verbs->state, attributes->qp_state)) return errno = EINVAL;
   verbs->state = attributes->qp_state;
   if (pair->send == nullptr) return 0;
   switch (attributes->qp_state) {
