@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The launcher: what a program finds, what it gets of signals, and what is left when it is gone."""
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -169,6 +170,37 @@ result = subprocess.run([str(rig.LAUNCHER), "--join", "77", "--", "true"], env=r
                         capture_output=True, timeout=rig.DEADLINE, check=False)
 tap.check("so is a run that is not there",
           result.returncode == 125 and "there is no run 77" in result.stderr, result)
+
+# Where device threads run, how many there may be, and ports that are on no node.
+def device_threads(running):
+    found = {}
+    children = Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children").read_text(encoding="utf-8")
+    for task in Path(f"/proc/{children.split()[0]}/task").iterdir():
+        status = dict(line.split(":\t", 1) for line in (task / "status").read_text(encoding="utf-8").splitlines()
+                      if ":\t" in line)
+        if re.fullmatch(r"connectx4-\d+", status["Name"]):
+            found[status["Name"]] = status["Cpus_allowed_list"]
+    return found
+
+
+for options, wanted in ((["--cpus", "1"], {"connectx4-0": "1"}),
+                        (["--threads", "port", "--cpus", "1,0"], {"connectx4-0": "1", "connectx4-1": "0"}),
+                        (["--threads", "port", "--numa-node", "-1"], None)):
+    program = rig.testpmd(["--ports", "2", "--lossless", "on", *options], ["--forward-mode=io"])
+    threads = device_threads(program)
+    tap.check(f"device threads with {' '.join(options)}",
+              threads == wanted if wanted else sorted(threads) == ["connectx4-0", "connectx4-1"], threads)
+    program.send("start tx_first")
+    tap.check("testpmd forwards on them", program.expect("io packet forwarding"), program.output[-1000:])
+    program.send("stop")
+    tap.check("and ends", program.finish("quit") == 0, program.output[-1000:])
+# As many as DPDK takes; the launcher takes more.
+result = rig.run(["--ports", "100"], ["sh", "-c", "ls $SYSFS_PCI_DEVICES | wc -l; ip -o link | grep -c cx0p"])
+tap.check("a hundred ports", result.stdout.split() == ["100", "100"] and runs() == [], result)
+program = rig.testpmd(["--ports", "32"], ["--total-num-mbufs=16384", "--rxd=128", "--txd=128"], eal=("-m", "192"))
+tap.check("thirty-two in one program", program.ask("show port summary all", r"\n31 +02:C4:00:00:00:1F .*up") is not None,
+          program.output[-2000:])
+tap.check("which ends well", program.finish("quit") == 0, program.output[-1000:])
 
 # A secondary process reads the statistics of the primary.
 huge = rig.WORK / "huge"

@@ -84,10 +84,10 @@ class Program:
         return status
 
 
-def testpmd(options, arguments, memory=("--in-memory",), before=()):
+def testpmd(options, arguments, memory=("--in-memory",), before=(), eal=("-m", "96")):
     """testpmd at its prompt, not forwarding yet."""
     name = f"cx4_{os.getpid()}_{time.monotonic_ns()}"
-    program = Program(options, ["stdbuf", "-oL", "dpdk-testpmd", "-l", "0,1", *memory, "-m", "96",
+    program = Program(options, ["stdbuf", "-oL", "dpdk-testpmd", "-l", "0,1", *memory, *eal,
                                 "--no-telemetry", f"--file-prefix={name}", "--", "-i", "--nb-cores=1",
                                 "--total-num-mbufs=4096", *arguments], before)
     program.prefix = name

@@ -190,25 +190,40 @@ if shutil.which("tcpdump") and shutil.which("tcpreplay"):
 else:
     tap.skip("tcpdump and tcpreplay on the netdev", "needs the programs tcpdump and tcpreplay")
 
-# pcap: what one file holds arrives in the other.
-frames = [bytes([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5]) +
-          bytes((number * 7 + at) & 0xff for at in range(46 + number * 13 % 1400))
-          for number in range(500)]
-write_capture(rig.WORK / "in.pcap", frames)
-program = rig.testpmd(["--ports", "2", "--lossless", "on",
-                       "--wire", f"0=pcap:in={rig.WORK}/in.pcap:repeat=3",
-                       "--wire", f"1=pcap:out={rig.WORK}/out.pcap"],
-                      ["--forward-mode=io", "--txd=2048"])  # room for all: testpmd drops what does not fit
-program.send("start")
-tap.check("pcap: all frames are read", rig.wait_until(lambda: received(program) == 1500),
-          program.output[-2000:])
-rig.wait_until(lambda: sent(program, 1) == 1500)
-program.send("stop")
-tap.check("pcap: it ends well", program.finish("quit") == 0, program.output[-2000:])
-written = read_capture(rig.WORK / "out.pcap")
-different = [number for number, pair in enumerate(zip(written, frames * 3)) if pair[0] != pair[1]]
-tap.check("pcap: and written, byte for byte and in order",
-          len(written) == 1500 and not different, f"{len(written)} written, different: {different[:20]}")
+# pcap: what one file holds arrives in the other, whatever the function with which the driver receives.
+def sized_frames(count, longest):
+    return [bytes([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5]) +
+            bytes((number * 7 + at) & 0xff for at in range(46 + number * 131 % (longest - 59)))
+            for number in range(count)]
+
+
+jumbo = ["--max-pkt-len=9018", "--rx-offloads=0x2000", "--tx-offloads=0x8000"]  # scatter, several segments
+for mode, function, offered, device, longest, arguments in (
+        ("vector", "Vector", [], "", 1514, []),
+        ("scalar", "Scalar", [], ",rx_vec_en=0", 1514, []),
+        ("scatter", "Scalar", [], "", 9014, jumbo),
+        ("MPRQ", "Multi-Packet RQ", ["--mprq"], ",mprq_en=1,rxqs_min_mprq=1,mprq_log_stride_num=6,rx_vec_en=0", 1514, []),
+        ("MPRQ vector", "MPRQ Vector", ["--mprq"], ",mprq_en=1,rxqs_min_mprq=1,mprq_log_stride_num=6", 1514, [])):
+    frames = sized_frames(500, longest)
+    write_capture(rig.WORK / "in.pcap", frames)
+    program = rig.testpmd(["--ports", "2", "--lossless", "on", *offered,
+                           "--wire", f"0=pcap:in={rig.WORK}/in.pcap:repeat=3",
+                           "--wire", f"1=pcap:out={rig.WORK}/out.pcap"],
+                          # Room for all: testpmd drops what does not fit.
+                          ["--forward-mode=io", "--txd=2048", "--no-flush-rx", *arguments],
+                          eal=("-m", "128", "-a", "0000:81:00.0" + device, "-a", "0000:81:00.1" + device))
+    match = program.ask("show rxq info 0 0", r"Burst mode: (.*)")
+    tap.check(f"pcap, {mode}: the driver receives so", match and function in match.group(1), program.output[-2000:])
+    program.send("start")
+    tap.check(f"pcap, {mode}: all frames are read", rig.wait_until(lambda: received(program) == 1500),
+              program.output[-2000:])
+    rig.wait_until(lambda: sent(program, 1) == 1500)
+    program.send("stop")
+    tap.check(f"pcap, {mode}: it ends well", program.finish("quit") == 0, program.output[-2000:])
+    written = read_capture(rig.WORK / "out.pcap")
+    different = [number for number, pair in enumerate(zip(written, frames * 3)) if pair[0] != pair[1]]
+    tap.check(f"pcap, {mode}: and written, byte for byte and in order",
+              len(written) == 1500 and not different, f"{len(written)} written, different: {different[:20]}")
 result = rig.run(["--ports", "1", "--wire", "pcap:in=/no/such.pcap"],
                  ["dpdk-testpmd", "-l", "0", "--in-memory", "-m", "64", "--no-telemetry",
                   "--file-prefix=cx4_nofile", "--", "--auto-start"])
