@@ -10,6 +10,7 @@ set -euo pipefail
 # Build and run. libdpdk-dev brings DPDK's libraries and all its drivers.
 build_packages=(
   g++ meson ninja-build pkg-config python3
+  dpkg-dev             # tells meson where Debian has libraries: else they go to lib64, unseen
   libdpdk-dev libnuma-dev
   libcli11-dev libfmt-dev libexpected-dev
   libibverbs-dev ibverbs-providers  # what the software ConnectX-4 replaces
@@ -22,7 +23,7 @@ test_packages=(
   clang-14 clang-format-14 shellcheck
   iproute2 util-linux iputils-ping  # network namespaces
   tcpdump tcpreplay    # on the control netdev of a software ConnectX-4
-  dpkg-dev debhelper mmdebstrap debian-archive-keyring  # the package, in a clean chroot
+  debhelper mmdebstrap debian-archive-keyring  # the package, in a clean chroot
   lua5.3               # scripts for Pktgen
   mandoc               # man pages
   mkdocs               # the manual
