@@ -81,7 +81,7 @@ TEST_F(Hostile, EachBrokenSendEntryIsAnErrorWithItsReason) {
     uint8_t syndrome;
     std::function<void(uint8_t*)> spoil;
   };
-  const auto size = [this](uint8_t* entry, uint32_t segments) {
+  const auto size = [](uint8_t* entry, uint32_t segments) {
     entry[7] = static_cast<uint8_t>(segments);
   };
   ibv_pd* other_domain = ibv_alloc_pd(near_.get());

@@ -66,14 +66,16 @@ class CompletionRing {
 
   std::optional<Completion> poll() {
     auto* entry = static_cast<uint8_t*>(ring_.buf) + size_t{64} * (consumer_ & (ring_.cqe_cnt - 1));
-    const uint8_t owner = std::atomic_ref<uint8_t>(entry[63]).load(std::memory_order_acquire);
+    // The device writes the last word as a whole, behind all others.
+    const uint64_t last =
+        be64toh(std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(entry + 56))
+                    .load(std::memory_order_acquire));
+    const auto owner = static_cast<uint8_t>(last);
     if (owner >> 4 == 0xf || (owner & 1) != ((consumer_ & ring_.cqe_cnt) != 0 ? 1 : 0)) return {};
     Completion seen;
     seen.opcode = owner >> 4;
     seen.syndrome = entry[55];
-    uint16_t counter = 0;
-    std::memcpy(&counter, entry + 60, sizeof counter);
-    seen.counter = be16toh(counter);
+    seen.counter = static_cast<uint16_t>(last >> 16);
     std::memcpy(&seen.bytes, entry + 44, sizeof seen.bytes);
     seen.bytes = be32toh(seen.bytes);
     ++consumer_;
@@ -177,7 +179,8 @@ class SendRingByHand {
 // A receive queue that gets all frames of its port, and whose entries are written by hand.
 class ReceiveRingByHand {
  public:
-  ReceiveRingByHand(ibv_pd* domain, uint32_t entries, uint32_t segments = 1)
+  // `only` above 0: not all frames, but those for a MAC address of such bytes.
+  ReceiveRingByHand(ibv_pd* domain, uint32_t entries, uint32_t segments = 1, uint8_t only = 0)
       : completions_(domain->context, static_cast<int>(entries)) {
     ibv_wq_init_attr wish{};
     wish.wq_type = IBV_WQT_RQ;
@@ -200,11 +203,19 @@ class ReceiveRingByHand {
     pair.rx_hash_conf = {IBV_RX_HASH_FUNC_TOEPLITZ, kHashKey.size(),
                          const_cast<uint8_t*>(kHashKey.data()), 0};
     pair_ = ibv_create_qp_ex(domain->context, &pair);
-    ibv_flow_attr all{};
-    all.type = IBV_FLOW_ATTR_ALL_DEFAULT;
-    all.size = sizeof all;
-    all.port = 1;
-    flow_ = ibv_create_flow(pair_, &all);
+    struct {
+      ibv_flow_attr all{};
+      ibv_flow_spec_eth ethernet{};
+    } rule;
+    rule.all.type = only == 0 ? IBV_FLOW_ATTR_ALL_DEFAULT : IBV_FLOW_ATTR_NORMAL;
+    rule.all.size = sizeof rule;
+    rule.all.num_of_specs = only == 0 ? 0 : 1;
+    rule.all.port = 1;
+    rule.ethernet.type = IBV_FLOW_SPEC_ETH;
+    rule.ethernet.size = sizeof rule.ethernet;
+    std::memset(rule.ethernet.val.dst_mac, only, sizeof rule.ethernet.val.dst_mac);
+    std::memset(rule.ethernet.mask.dst_mac, 0xff, sizeof rule.ethernet.mask.dst_mac);
+    flow_ = ibv_create_flow(pair_, &rule.all);
     EXPECT_NE(flow_, nullptr);
     restart();
   }
