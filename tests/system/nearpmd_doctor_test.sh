@@ -17,7 +17,7 @@ visit() {
 
 need_hugepages 128
 check "a machine that can" visit 0 -l 0,1 --no-pci --in-memory
-for topic in hugepages memlock 'NUMA balancing' 'isolated CPUs' 'CPU governor' IOMMU MBUF_FAST_FREE plugin; do
+for topic in hugepages 'main lcore' memlock 'NUMA balancing' 'isolated CPUs' 'CPU governor' IOMMU MBUF_FAST_FREE plugin; do
   check "it looks at $topic" said "^\[[a-z]+\] +$topic: "
 done
 check "it starts nothing" eval '! said "EAL:"'
