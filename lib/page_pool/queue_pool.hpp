@@ -59,6 +59,11 @@ class QueuePool : public PoolData {
   void service();
   // Frees the mempool and the pool. No page may be out and no lcore inside a call.
   static void free(QueuePool* pool);
+  // Of a dying pool: no page is out, but lcores may have gathered some that they will not bring by
+  // themselves, since no other comes back to them.
+  bool at_rest() const { return owned() == 0 || inflight() == 0; }
+  // Brings those home. No lcore may be inside a call.
+  void empty_caches();
   // The program freed the mempool itself: what its caches hold goes home, and the pool waits to be
   // destroyed.
   void lose_mempool();

@@ -256,16 +256,20 @@ rte_mempool* QueuePool::lost_mempool() {
   return &none;
 }
 
-void QueuePool::lose_mempool() {
-  NEARPOOL_LOG(ERR,
-               "pool %s: the program freed its mempool, which belongs to the pool; call "
-               "page_pool_destroy() instead",
-               name_);
+void QueuePool::empty_caches() {
   for (unsigned lcore = 0; lcore < RTE_MAX_LCORE; ++lcore) {
     rte_mempool_cache* cache = lcore_cache::of(mempool_, lcore);
     if (cache == nullptr) break;
     release(cache->objs, std::exchange(cache->len, 0), rte_lcore_id());
   }
+}
+
+void QueuePool::lose_mempool() {
+  NEARPOOL_LOG(ERR,
+               "pool %s: the program freed its mempool, which belongs to the pool; call "
+               "page_pool_destroy() instead",
+               name_);
+  empty_caches();
   consumer_.store(kNoConsumer, std::memory_order_relaxed);
   strict_caches_ = nullptr;
   mempool_ = lost_mempool();

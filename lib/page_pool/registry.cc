@@ -84,12 +84,23 @@ unsigned Registry::service() {
   return static_cast<unsigned>(dying_.size());
 }
 
-// All pages are home, and every thread that brought one has left the call in which it did.
+// No page is out, and every thread that brought one has left the call in which it did.
 bool Registry::may_free(Dying& dying, uint64_t now) {
-  if (dying.broken || dying.pool->owned() != 0) {
+  if (dying.broken || !dying.pool->at_rest()) {
     dying.empty_since = 0;
     return false;
   }
+  if (!have_left(dying, now)) return false;
+  // Looked at again: the first look may have met a page on its way from one place to another. Since
+  // then every lcore has seen that the pool is dying, and gathers none.
+  if (!dying.pool->at_rest()) return false;
+  dying.pool->empty_caches();
+  return dying.pool->owned() == 0;
+}
+
+// Whether all threads that may have been inside a call at the first of these questions have left
+// it.
+bool Registry::have_left(Dying& dying, uint64_t now) {
   if (qsbr_ == nullptr && !others_run()) return true;
   if (dying.empty_since == 0) {
     dying.empty_since = now;

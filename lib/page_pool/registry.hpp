@@ -52,6 +52,7 @@ class Registry {
 
   bool knows(const QueuePool* pool) const;
   bool may_free(Dying& dying, uint64_t now);
+  bool have_left(Dying& dying, uint64_t now);
   void watch(Dying& dying, uint64_t now);
 
   std::recursive_mutex lock_;

@@ -130,6 +130,23 @@ TEST_F(DyingTest, WhatALcoreHadGatheredComesWithItsNextReturn) {
   EXPECT_EQ(page_pool_service(), 0u);
 }
 
+// No page is out any more, so no return brings them.
+TEST_F(DyingTest, WhatALcoreHadGatheredDoesNotKeepThePool) {
+  page_pool* pool = make_pool(defaults(make_arena()));
+  const Pages pages = take(pool, 20);
+  {
+    const AsLcore other(kOther);
+    put(pool, Pages(pages.begin(), pages.begin() + 9), 1);
+  }
+  {
+    const AsLcore third(kThird);
+    put(pool, Pages(pages.begin() + 9, pages.end()), 1);
+  }
+  ASSERT_EQ(stats(pool).cached, 20u);
+  EXPECT_EQ(end(pool), 0);
+  expect_all_home();
+}
+
 TEST_F(DyingTest, ADyingPoolGivesNothing) {
   page_pool* pool = make_pool(defaults(make_arena()));
   const Pages pages = take(pool, 1);
@@ -198,6 +215,22 @@ TEST_F(DyingTest, WithQsbrItIsFreedAfterTheReadersPassed) {
   EXPECT_EQ(page_pool_service(), 1u);
   rte_rcu_qsbr_thread_offline(qsbr, 2);
   EXPECT_EQ(page_pool_service(), 0u);
+
+  // And of one whose last pages a lcore had gathered: it may be about to gather one more.
+  rte_rcu_qsbr_thread_online(qsbr, 2);
+  page_pool* gathered = make_pool(defaults(arena_, "gathered"));
+  const Pages two = take(gathered, 2);
+  {
+    const AsLcore other(kOther);
+    put(gathered, two, 1);
+  }
+  EXPECT_EQ(end(gathered), -EINPROGRESS);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(page_pool_service(), 1u);
+  EXPECT_EQ(walk().last.cached, 2u) << "left to the lcore so far";
+  rte_rcu_qsbr_quiescent(qsbr, 2);
+  EXPECT_EQ(page_pool_service(), 0u);
+  expect_all_home();
   page_pool_use_qsbr(nullptr);
   std::free(qsbr);
 }
