@@ -203,7 +203,9 @@ class QueuePool : public PoolData {
   void put_as_other(void* const* pages, uint32_t n, unsigned lcore, rte_mempool_cache* cache);
   bool keep_if_all_local(void* const* pages, uint32_t n, rte_mempool_cache* cache);
   void keep_local(void* const* pages, uint32_t n, unsigned lcore, rte_mempool_cache* cache);
-  uint32_t push_to_stash(void* const* pages, uint32_t n, unsigned lcore);
+  // Whether pages have been through the keep rule as it is now.
+  enum class Seen { kYes, kNo };
+  uint32_t push_to_stash(void* const* pages, uint32_t n, unsigned lcore, Seen seen = Seen::kYes);
   void push_to_ring(void* const* pages, uint32_t n, unsigned lcore);
   void gather_returns(rte_mempool_cache* cache);
   template <typename Keep>

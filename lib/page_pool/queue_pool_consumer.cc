@@ -173,13 +173,11 @@ void QueuePool::leave() {
   const unsigned lcore = rte_lcore_id();
   if (lcore != consumer_.load(std::memory_order_relaxed)) return;
   if (rte_mempool_cache* cache = lcore_cache::of(mempool_, lcore)) {
-    // Whoever takes next trusts what is pushed here, and the rules may have changed since the last
-    // poll.
-    sift_cache(lcore);
     const uint32_t n = cache->len;
     cache->len = 0;
     gather_returns(cache);
-    if (n != 0) push_to_stash(cache->objs, n, lcore);
+    // Not looked through here, however much there is: whoever takes next does it piece by piece.
+    if (n != 0) push_to_stash(cache->objs, n, lcore, Seen::kNo);
   }
   calm_key_.store(kNeverCalm, std::memory_order_relaxed);
   strict_key_.store(kNeverCalm, std::memory_order_relaxed);

@@ -99,7 +99,7 @@ void QueuePool::keep_local(void* const* pages, uint32_t n, unsigned lcore,
 
 // Returns how many went to the stash. What it has no room for goes home; if another thread is at
 // it, all go to the ring.
-uint32_t QueuePool::push_to_stash(void* const* pages, uint32_t n, unsigned lcore) {
+uint32_t QueuePool::push_to_stash(void* const* pages, uint32_t n, unsigned lcore, Seen seen) {
   uint32_t fits = 0;
   {
     Claim claim(*this, holder_of(lcore));
@@ -111,6 +111,8 @@ uint32_t QueuePool::push_to_stash(void* const* pages, uint32_t n, unsigned lcore
     fits = std::min(n, stash_limit_ - std::min(top, stash_limit_));
     std::memcpy(stash_ + top, pages, fits * sizeof(void*));
     stash_length_.store(top + fits, std::memory_order_relaxed);
+    // The mark knows no pages above seen ones, so it covers those too.
+    if (seen == Seen::kNo && strict()) set_unchecked(top + fits);
   }
   if (unlikely(fits != n)) {
     counters_.add(lcore, Counter::kReleasedSurplus, n - fits);
