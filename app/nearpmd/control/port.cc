@@ -10,6 +10,7 @@
 
 #include "control/port_config.hpp"
 #include "datapath/checksum.hpp"
+#include "datapath/frame.hpp"
 
 namespace nearpool {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 // Hands mbufs on as they are, from the TX side to the RX side.
 constexpr char kLinkDriver[] = "net_ring";
 constexpr uint16_t kLinkBurst = 32;
+constexpr char kTapDriver[] = "net_tap";
 
 }  // namespace
 
@@ -79,7 +81,9 @@ Status Port::change(const PortSettings& settings) {
     return failure("port {} is {}: stop it before it is configured", id_,
                    state_ == PortState::kStarted ? "started" : "closed");
   }
-  return fit(settings);
+  PortSettings wanted = settings;
+  if (own_length_ != 0) wanted.max_pkt_len = own_length_;
+  return fit(wanted);
 }
 
 bool Port::lacks_checksums() const {
@@ -87,7 +91,7 @@ bool Port::lacks_checksums() const {
 }
 
 bool Port::exception() const {
-  return driver_ == "net_tap" || driver_ == "net_virtio_user";
+  return driver_ == kTapDriver || driver_ == "net_virtio_user";
 }
 
 Status Port::configure(PacketMemory& memory) {
@@ -110,6 +114,7 @@ Status Port::configure(PacketMemory& memory) {
         "--max-pkt-len",
         id_, name_, shape_.rxq, shape_.txq, rte_strerror(-error));
   }
+  known_ = true;
   rx_offloads_ = conf.rxmode.offloads;
   tx_offloads_ = conf.txmode.offloads;
   if (auto status = set_mtu(); !status) return status;
@@ -137,12 +142,23 @@ Status Port::change_mtu(uint16_t mtu) {
     return failure("port {} is {}: stop it before its MTU is changed", id_,
                    state_ == PortState::kStarted ? "started" : "closed");
   }
+  const PortSettings before = settings_;
   PortSettings wanted = settings_;
   wanted.max_pkt_len = mtu + kFrameOverhead;
-  if (auto status = fit(wanted); !status) return status;
-  const int error = rte_eth_dev_set_mtu(id_, mtu);
-  uint16_t got = 0;
-  if (error == 0 && rte_eth_dev_get_mtu(id_, &got) == 0 && got == mtu) return {};
+  if (auto status = fit(wanted); !status) {
+    return failure("port {}: an MTU of {} makes frames of {} bytes, and {}", id_, mtu,
+                   wanted.max_pkt_len, status.error());
+  }
+  // A device that has never been configured takes none: it gets this one with the rest.
+  int error = 0;
+  uint16_t got = mtu;
+  if (known_) error = rte_eth_dev_set_mtu(id_, mtu);
+  if (known_ && error == 0) rte_eth_dev_get_mtu(id_, &got);
+  if (error == 0 && got == mtu) {
+    own_length_ = wanted.max_pkt_len;
+    return {};
+  }
+  (void)fit(before);  // what was good is still
   return failure("port {} ({}) refuses an MTU of {}: {}", id_, name_, mtu,
                  error != 0 ? rte_strerror(-error) : "the device keeps another");
 }
@@ -209,7 +225,10 @@ void Port::drop_handed_over() const {
       queue->transmitter.received.add(1);
       queue->transmitter.no_route.add(1);
     }
-    if (queue->buffers->pool() != nullptr) page_pool_flush_returns(queue->buffers->pool());
+    // None, if setting the port up failed here.
+    if (queue->buffers && queue->buffers->pool() != nullptr) {
+      page_pool_flush_returns(queue->buffers->pool());
+    }
   }
 }
 
@@ -249,8 +268,15 @@ Status Port::start(PacketMemory& memory) {
         id_, name_, rte_strerror(-error), empty_pools(), shape_.rxd, memory.pages_per_node());
   }
   state_ = PortState::kStarted;
-  set_promiscuous(settings_.promiscuous);
+  // A device without such a mode has nothing to filter.
+  if (const int error = settings_.promiscuous ? rte_eth_promiscuous_enable(id_)
+                                              : rte_eth_promiscuous_disable(id_);
+      error != 0 && error != -ENOTSUP) {
+    fmt::print(stderr, "nearpmd: port {}: promiscuous mode stays as it is: {}\n", id_,
+               rte_strerror(-error));
+  }
   find_reap_method();
+  find_longest_frame();
   return {};
 }
 
@@ -280,14 +306,24 @@ void Port::find_reap_method() {
   }
 }
 
-void Port::set_promiscuous(bool on) {
-  settings_.promiscuous = on;
-  if (state_ != PortState::kStarted) return;
-  const int error = on ? rte_eth_promiscuous_enable(id_) : rte_eth_promiscuous_disable(id_);
-  if (error != 0 && error != -ENOTSUP) {
-    fmt::print(stderr, "nearpmd: port {}: promiscuous mode stays as it is: {}\n", id_,
-               rte_strerror(-error));
+// Other drivers drop a frame that is too long and go on, or take any.
+void Port::find_longest_frame() {
+  uint16_t mtu = 0;
+  if (driver_ != kTapDriver || rte_eth_dev_get_mtu(id_, &mtu) != 0) return;
+  for (const auto& queue : tx_queues_)
+    queue->longest = mtu + kFrameOverhead + kVlanTag;
+}
+
+Status Port::set_promiscuous(bool on) {
+  if (state_ == PortState::kClosed) {
+    return failure("port {} is closed: detach it and attach it again", id_);
   }
+  settings_.promiscuous = on;
+  if (state_ != PortState::kStarted) return {};
+  const int error = on ? rte_eth_promiscuous_enable(id_) : rte_eth_promiscuous_disable(id_);
+  if (error == 0) return {};
+  return failure("port {} ({}): promiscuous mode cannot be switched {}: {}", id_, name_,
+                 on ? "on" : "off", rte_strerror(-error));
 }
 
 // A link in software keeps what was sent into it, and when it is closed forgets it.

@@ -60,7 +60,7 @@ class Port {
   Status stop();
   // Stopped port: gives the device and its queues back; the buffers stay until the port goes.
   Status close();
-  // Stopped port: sets the MTU and reads it back.
+  // Stopped port: sets the MTU and reads it back. It stays until another is set.
   Status change_mtu(uint16_t mtu);
   // rte_eth_dev_reset() of a stopped port; queues are set up again at the next start.
   Status reset();
@@ -80,7 +80,8 @@ class Port {
   const PortShape& shape() const { return shape_; }
   const MacAddress& mac() const { return mac_; }
   rte_device* device() const { return device_; }
-  void set_promiscuous(bool on);
+  // Comes into force at the next start if the port is not started.
+  Status set_promiscuous(bool on);
   // Gives each RX queue a ring to the lcore that transmits for it (redirect-cpu).
   Status make_handoff_rings();
   // Frees what still waits in them and counts it; nobody uses them meanwhile.
@@ -104,6 +105,7 @@ class Port {
                         const rte_eth_dev_info& info, uint64_t offloads);
   Status setup_tx(const rte_eth_dev_info& info, uint64_t offloads);
   void find_reap_method();
+  void find_longest_frame();
   std::string empty_pools() const;
   void empty_link();
 
@@ -112,7 +114,9 @@ class Port {
   rte_device* device_ = nullptr;
   int node_ = kUnknownNode;
   bool finite_input_ = false;
-  bool configured_ = false;
+  bool configured_ = false;  // as settings_ say
+  bool known_ = false;       // the device has been configured once
+  uint32_t own_length_ = 0;  // longest frame, as chosen for this port alone; 0: it was not
   uint64_t rx_offloads_ = 0, tx_offloads_ = 0;  // that are on
   bool mapped_ = false;
   PacketMemory* memory_ = nullptr;

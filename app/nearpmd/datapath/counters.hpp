@@ -29,6 +29,7 @@ struct alignas(64) QueueCounters {
   Counter forwarded;     // taken by a TX queue
   Counter verdict_drop;  // dropped because the verdict says so
   Counter runt;          // shorter than an Ethernet header, or than the driver sends
+  Counter oversize;      // longer than the driver sends
   Counter tx_full;       // the TX queue took no more
   Counter no_route;      // the port to send to is stopped, detached, or there is none
   Counter handoff_full;  // the ring to the transmitting lcore was full
@@ -53,6 +54,7 @@ inline constexpr std::array kQueueCounters = {
     QueueCounterName{&QueueCounters::handed_off, "handed-off", false},
     QueueCounterName{&QueueCounters::verdict_drop, "verdict-drop", true},
     QueueCounterName{&QueueCounters::runt, "runt", true},
+    QueueCounterName{&QueueCounters::oversize, "oversize", true},
     QueueCounterName{&QueueCounters::tx_full, "tx-full", true},
     QueueCounterName{&QueueCounters::no_route, "no-route", true},
     QueueCounterName{&QueueCounters::handoff_full, "handoff-full", true},

@@ -23,7 +23,8 @@ struct alignas(64) TxQueue {
   uint16_t queue = 0;
   bool shared = false;
   ReapMethod reap = ReapMethod::kNone;
-  uint64_t offloads = 0;  // RTE_ETH_TX_OFFLOAD_* that are on
+  uint64_t offloads = 0;          // RTE_ETH_TX_OFFLOAD_* that are on
+  uint32_t longest = UINT32_MAX;  // frame the driver takes; a longer one stops it
   // Of the lcore that holds the queue.
   bool sent_lately = false;   // something was sent since the last look
   bool holds_frames = false;  // something may still wait for its completion

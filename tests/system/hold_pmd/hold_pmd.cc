@@ -10,7 +10,8 @@
 // HOLD_PPS, frames per second and queue (default: as fast as they are asked for);
 // HOLD_SHORTEST, a shorter frame is refused by TX, and with it those behind it (default: none);
 // HOLD_HOSTAGE, a file: as long as it exists the TX rings of net_null_hold1 keep their last frame;
-// HOLD_STUCK, a file: as long as it exists no port stops.
+// HOLD_STUCK, a file: as long as it exists no port stops;
+// HOLD_STALLED, a file: as long as it exists the TX rings free nothing.
 #include <dlfcn.h>
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
@@ -116,6 +117,7 @@ struct RxRing {
 struct TxRing {
   unsigned size = 0;
   bool takes_hostages = false;
+  bool stalls = false;
   uint64_t shortest = 0;       // frame to be sent, in bytes
   std::deque<rte_mbuf*> held;  // segments
   uint64_t sent = 0, bytes = 0;
@@ -139,9 +141,11 @@ struct TxRing {
     if (length != 0) rte_mempool_put_bulk(pool, run.data(), length);
   }
 
+  bool is_stalled() const { return stalls && names_a_file("HOLD_STALLED"); }
+
   uint16_t burst(rte_mbuf** frames, uint16_t count) {
     if (count == 0) return 0;
-    free_some(kMostFreed);
+    if (!is_stalled()) free_some(kMostFreed);
     uint16_t taken = 0;
     while (taken < count && held.size() + frames[taken]->nb_segs <= size &&
            frames[taken]->pkt_len >= shortest) {
@@ -197,7 +201,7 @@ uint16_t tx_burst(void* queue, rte_mbuf** frames, uint16_t count) {
 int tx_descriptor_status(void* queue, uint16_t offset) {
   auto* ring = static_cast<TxRing*>(queue);
   if (offset >= ring->size) return -EINVAL;
-  ring->free_some(kMostFreed);
+  if (!ring->is_stalled()) ring->free_some(kMostFreed);
   return offset < ring->held.size() ? RTE_ETH_TX_DESC_FULL : RTE_ETH_TX_DESC_DONE;
 }
 
@@ -254,6 +258,7 @@ int rte_eth_tx_queue_setup(uint16_t port, uint16_t queue, uint16_t descriptors, 
     ring.size = descriptors;
     ring.shortest = environment("HOLD_SHORTEST", 0);
     ring.takes_hostages = name_of(port) == "net_null_hold1";
+    ring.stalls = std::getenv("HOLD_STALLED") != nullptr;
   }
   return error;
 }
