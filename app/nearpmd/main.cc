@@ -84,11 +84,20 @@ int main(int argc, char** argv) {
   for (std::string& word : eal)
     words.push_back(word.data());
   words.push_back(nullptr);
-  if (rte_eal_init(static_cast<int>(eal.size()), words.data()) < 0) {
+  const int taken = rte_eal_init(static_cast<int>(eal.size()), words.data());
+  if (taken < 0) {
     return complain(fmt::format(
         "the EAL does not start: {} (its own lines above say more). If another DPDK program runs, "
         "give this one --file-prefix NAME or --in-memory; without hugepages give --no-huge -m 512",
         rte_strerror(rte_errno)));
+  }
+  // It puts last what is no option, and leaves it.
+  if (const auto next = static_cast<size_t>(taken) + 1; next < eal.size()) {
+    const int status = complain(
+        fmt::format("'{}' before -- is no option of the EAL: leave it out, or put it behind the --",
+                    words[next]));
+    rte_eal_cleanup();
+    return status;
   }
   catch_signals();
   const int status = run(*parsed);

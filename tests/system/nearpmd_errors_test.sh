@@ -21,6 +21,8 @@ refused "a value out of range" '--burst: Value 0 not in range 1 to 512' "$two" "
 refused "an unknown ops name" 'ops nonsense' "$two" "${null[@]}" --pool-ops=nonsense
 refused "more queues than there are" '--rxq 2: port 0 .* at most 1 RX queues' "$two" \
   --vdev="net_pcap0,rx_pcap=$data_dir/empty.pcap,tx_pcap=/dev/null" -- --rxq=2
+refused "more TX queues than there are" '--txq 3: port 0 .* has at most 1 TX queues' "$two" \
+  --vdev="net_pcap0,rx_pcap=$data_dir/empty.pcap,tx_pcap=/dev/null" -- --txq=3
 refused "a main lcore alone" 'only the main lcore.*-l 0,1' 0@0 "${null[@]}"
 refused "the main lcore as a forwarding one" '--corelist 0: lcore 0 is the main lcore' "$two" "${null[@]}" --corelist=0
 refused "a lcore there is not" '--corelist 7: lcore 7 is not one' "$two" "${null[@]}" --corelist=7
@@ -41,6 +43,14 @@ refused "an auto-start without a prompt" '--auto-start needs -i' "$two" "${null[
 refused "an exception port without pass" '--pass-map needs --forward-mode=pass' "$two" "${null[@]}" --pass-map=0:1
 refused "pools' options on a stock mempool" '--pool-ops ring_mp_mc is a stock mempool' "$two" "${null[@]}" \
   --pool-ops=ring_mp_mc --hardened
+refused "a peer for a port there is not" '--eth-peer 7: there is no port 7; ports are 0,1' "$two" "${null[@]}" \
+  --eth-peer=7,02:00:00:00:00:09
+refused "an exception port there is not" '--pass-map 5: there is no port 5' "$two" "${null[@]}" --forward-mode=pass \
+  --pass-map=0:5
+refused "a first burst that nothing sends" '--tx-first needs --auto-start' "$two" "${null[@]}" -i --tx-first
+refused "an end of a prompt by itself" '--exit-when-idle does not go with -i' "$two" "${null[@]}" -i --exit-when-idle
+refused "a dry run of nothing" '--rebalance-dry-run needs --rebalance' "$two" "${null[@]}" --rebalance-dry-run
+refused "a word that the EAL does not know" "'stray' before -- is no option of the EAL" "$two" stray "${null[@]}"
 refused "a node for a port there is not" '--port-numa-config 7: there is no port 7' "$two" "${null[@]}" --port-numa-config=7:0
 refused "frames shorter than a port takes" '--max-pkt-len 10: port 0 .* takes 64 to' "$two" \
   --vdev="net_pcap0,rx_pcap=$data_dir/empty.pcap,tx_pcap=/dev/null" -- --max-pkt-len=10
@@ -48,7 +58,10 @@ refused "no file of commands" "file '/nonexistent' with commands cannot be read"
 refused "no file of options" '/nonexistent' "$two" "${null[@]}" --config=/nonexistent
 # What is no capture file is an error of the start, whatever it is.
 mkfifo "$work/fifo"
-for file in "$work" "$data_dir/README.md" "$work/nothing"; do
+exec {fifo}<>"$work/fifo" # whoever opens it to read waits for a writer
+exec {writer}>"$work/fifo"
+printf 'no capture, but long enough for its header' >&"$writer"
+for file in "$work" "$data_dir/README.md" "$work/nothing" "$work/fifo"; do
   refused "no capture: $file" 'the EAL does not start|no port was found|does not start|refuses' "$two" \
     --vdev="net_pcap0,rx_pcap=$file,tx_pcap=/dev/null" --
 done

@@ -202,6 +202,21 @@ Status check_together(const Options& o) {
   if (o.auto_start && !o.interactive) {
     return failure("--auto-start needs -i: without the prompt forwarding starts by itself");
   }
+  if (o.tx_first && o.interactive && !o.auto_start) {
+    return failure("--tx-first needs --auto-start beside -i: the prompt has start tx_first");
+  }
+  if (o.exit_when_idle && o.interactive) {
+    return failure("--exit-when-idle does not go with -i: a prompt ends with quit");
+  }
+  if (o.rebalance.dry_run && !o.rebalance.on) {
+    return failure("--rebalance-dry-run needs --rebalance: without it nothing is looked at");
+  }
+  const bool redirects = o.verdict == Verdict::kRedirect || o.verdict == Verdict::kRedirectCpu;
+  if (!o.eth_peer.empty() && !redirects && !o.tx_first && !o.interactive) {
+    return failure(
+        "--eth-peer needs --forward-mode=redirect or redirect-cpu, --tx-first, or -i to choose "
+        "them later");
+  }
   if (!o.corelist.empty() && o.nb_cores > o.corelist.size()) {
     return failure(
         "--nb-cores {} is more than the {} lcores of --corelist or --coremask: name more lcores or "
@@ -212,16 +227,15 @@ Status check_together(const Options& o) {
     return failure("--pass-map needs --forward-mode=pass, or -i to choose it later");
   }
   const bool stock = o.pool.ops != "page_pool";
-  if (stock &&
-      (o.pool.hardened || o.pool.leak_seconds != 0 || !o.numa_map.empty() || o.arena.no_huge ||
-       o.arena.lenient || o.arena.min_pages || o.arena.low_pages || o.arena.high_pages ||
-       o.pool.ring != 0 || o.pool.quota != 0 || !o.pool.node_follow || !o.pool.foreign_reject ||
-       !o.pool.pressure_reject || !o.pool.bulk_return)) {
+  if (stock && (o.pool.hardened || o.pool.leak_seconds != 0 || !o.numa_map.empty() ||
+                o.arena.no_huge || o.arena.lenient || o.arena.min_pages || o.arena.low_pages ||
+                o.arena.high_pages || o.pool.ring != 0 || o.pool.quota != 0 ||
+                o.pool.bulk != PoolOptions{}.bulk || !o.pool.node_follow ||
+                !o.pool.foreign_reject || !o.pool.pressure_reject || !o.pool.bulk_return)) {
     return failure(
         "--pool-ops {} is a stock mempool: --hardened, --leak-report, --numa-map, --arena-*, "
-        "--pool-ring, "
-        "--pool-quota, --no-node-follow, --no-foreign-reject, --no-pressure-reject and "
-        "--no-bulk-return need --pool-ops page_pool",
+        "--pool-ring, --pool-quota, --pool-bulk, --no-node-follow, --no-foreign-reject, "
+        "--no-pressure-reject and --no-bulk-return need --pool-ops page_pool",
         o.pool.ops);
   }
   return {};

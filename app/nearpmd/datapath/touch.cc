@@ -62,20 +62,23 @@ unsigned touch_read_data(rte_mbuf** burst, unsigned count, QueueCounters& counte
   });
 }
 
+bool is_malformed(const rte_mbuf* frame) {
+  uint8_t copy[kParsedBytes];
+  const uint32_t readable = std::min<uint32_t>(frame->pkt_len, kParsedBytes);
+  // In place where the first segment holds it all.
+  const void* bytes = rte_pktmbuf_read(frame, 0, readable, copy);
+  if (bytes == nullptr) return true;  // the segments hold less than pkt_len says
+  return parse_frame(static_cast<const uint8_t*>(bytes), readable, frame->pkt_len).kind ==
+         FrameKind::kMalformed;
+}
+
+// @param swap  and change places of the addresses, for the verdict tx
+template <bool swap>
 unsigned touch_parse_ip(rte_mbuf** burst, unsigned count, QueueCounters& counters) {
   unsigned malformed = 0;
-  count = for_each_frame(burst, count, counters, [&](const rte_mbuf* frame) {
-    uint8_t copy[kParsedBytes];
-    const uint32_t readable = std::min<uint32_t>(frame->pkt_len, kParsedBytes);
-    // In place where the first segment holds it all.
-    const void* bytes = rte_pktmbuf_read(frame, 0, readable, copy);
-    if (bytes == nullptr) {
-      malformed++;  // the segments hold less than pkt_len says
-      return;
-    }
-    const ParsedFrame parsed =
-        parse_frame(static_cast<const uint8_t*>(bytes), readable, frame->pkt_len);
-    malformed += parsed.kind == FrameKind::kMalformed;
+  count = for_each_frame(burst, count, counters, [&](rte_mbuf* frame) {
+    malformed += is_malformed(frame);
+    if constexpr (swap) swap_macs(frame);
   });
   if (malformed != 0) counters.malformed.add(malformed);
   return count;
@@ -133,12 +136,14 @@ void write_macs(rte_mbuf* frame, const std::array<uint8_t, 12>& addresses) {
 }
 
 TouchFunction touch_function(Touch touch, Verdict verdict) {
-  if (verdict == Verdict::kTx) return touch_swap_macs;
+  if (verdict == Verdict::kTx) {
+    return touch == Touch::kParseIp ? touch_parse_ip<true> : touch_swap_macs;
+  }
   switch (touch) {
     case Touch::kReadData:
       return touch_read_data;
     case Touch::kParseIp:
-      return touch_parse_ip;
+      return touch_parse_ip<false>;
     case Touch::kSwapMacs:
       return touch_swap_macs;
     case Touch::kNone:

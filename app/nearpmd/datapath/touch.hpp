@@ -16,7 +16,7 @@ namespace nearpool {
 // moves to the front of `burst`. @return how many are left.
 using TouchFunction = unsigned (*)(rte_mbuf** burst, unsigned count, QueueCounters& counters);
 
-// @param verdict  tx swaps the addresses whatever the level says
+// @param verdict  tx swaps the addresses, beside what the level says
 // @return null where nothing is to be touched: no frame is looked at, and runts pass like the rest
 TouchFunction touch_function(Touch touch, Verdict verdict);
 

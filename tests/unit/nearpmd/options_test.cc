@@ -105,11 +105,10 @@ TEST(Options, EachOneArrives) {
                                      "--rebalance-gain=20",
                                      "--pass-map=0:1",
                                      "--port-numa-config=0:1",
-                                     "--cmdline-file=x",
-                                     "--exit-when-idle"});
+                                     "--cmdline-file=x"});
   ASSERT_TRUE(parsed) << parsed.error();
   const Options& o = parsed->options;
-  EXPECT_TRUE(o.interactive && o.auto_start && o.tx_first && o.no_flush_rx && o.exit_when_idle);
+  EXPECT_TRUE(o.interactive && o.auto_start && o.tx_first && o.no_flush_rx);
   EXPECT_EQ(o.stats_period, 3u);
   EXPECT_EQ(o.rx_watchdog, 4u);
   EXPECT_EQ(o.rxq, 2);
@@ -147,6 +146,9 @@ TEST(Options, EachOneArrives) {
   EXPECT_EQ(o.pass_map.at(0), 1);
   EXPECT_EQ(o.port_numa.at(0), 1);
   EXPECT_EQ(o.cmdline_file, "x");
+  const auto idle = parse_options({"--exit-when-idle", "--tx-first"});
+  ASSERT_TRUE(idle) << idle.error();
+  EXPECT_TRUE(idle->options.exit_when_idle && idle->options.tx_first);
 }
 
 TEST(Options, TheSentenceNamesOptionValueAndRange) {
@@ -173,7 +175,14 @@ TEST(Options, NothingIsIgnored) {
   expect_refused({"--corelist=1", "--nb-cores=2"}, {"--nb-cores 2"});
   expect_refused({"--pool-ops=ring_mp_mc", "--hardened"}, {"ring_mp_mc", "--hardened"});
   expect_refused({"--pool-ops=ring_mp_mc", "--no-bulk-return"}, {"ring_mp_mc"});
+  expect_refused({"--pool-ops=ring_mp_mc", "--pool-bulk=16"}, {"ring_mp_mc", "--pool-bulk"});
   expect_refused({"--pass-map=0:1"}, {"--pass-map", "pass"});
+  expect_refused({"-i", "--tx-first"}, {"--tx-first", "--auto-start"});
+  expect_refused({"-i", "--exit-when-idle"}, {"--exit-when-idle", "-i"});
+  expect_refused({"--rebalance-dry-run"}, {"--rebalance-dry-run", "--rebalance:"});
+  expect_refused({"--eth-peer=1,02:00:00:00:00:09", "--forward-mode=drop"},
+                 {"--eth-peer", "redirect"});
+  EXPECT_TRUE(parse_options({"--eth-peer=1,02:00:00:00:00:09", "--forward-mode=drop", "-i"}));
 }
 
 TEST(Options, AFileHoldsAnyOfThem) {

@@ -114,5 +114,20 @@ TEST_F(TouchFrames, TheVerdictTxAlwaysSwaps) {
             touch_function(Touch::kSwapMacs, Verdict::kRedirect));
 }
 
+TEST_F(TouchFrames, TheVerdictTxDoesWhatTheLevelSaysToo) {
+  Bytes lies = ip_frame(true, IPPROTO_UDP, 60);
+  lies[16] = 0xff;
+  Bytes swapped = lies;
+  std::swap_ranges(swapped.begin(), swapped.begin() + 6, swapped.begin() + 6);
+  for (const Cuts& cuts : all_cuts()) {
+    const uint64_t before = counters_.malformed.read();
+    rte_mbuf* one = frame(lies, cuts);
+    EXPECT_EQ(touch_function(Touch::kParseIp, Verdict::kTx)(&one, 1, counters_), 1u);
+    EXPECT_EQ(counters_.malformed.read(), before + 1) << testing::PrintToString(cuts);
+    EXPECT_EQ(bytes_of(one), swapped) << testing::PrintToString(cuts);
+    rte_pktmbuf_free(one);
+  }
+}
+
 }  // namespace
 }  // namespace nearpool
