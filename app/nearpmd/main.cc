@@ -42,7 +42,8 @@ int run(const ParsedOptions& parsed) {
   auto engine = Engine::create(parsed.options);
   if (!engine) return complain(engine.error());
   const bool prompt = parsed.options.interactive || !parsed.options.cmdline_file.empty();
-  const Status ran = prompt ? run_prompt(**engine, parsed) : run_batch(**engine);
+  Status ran = (*engine)->start_ports();
+  if (ran) ran = prompt ? run_prompt(**engine, parsed) : run_batch(**engine);
   if (!ran) complain(ran.error());
   const Status down = (*engine)->shut_down();
   if (!down) complain(down.error());

@@ -46,4 +46,12 @@ check "a period" ask 'set rebalance period 60' '^nearpmd> set'
 check "a period out of range" ask 'set rebalance period 0' "period '0' is not a number from 1 to 3600"
 check "a threshold out of range" ask 'set rebalance threshold 101' "threshold '101' is not a number from 1 to 100"
 check "the books balance" done_well 1
+
+# Without a prompt, as in the background: both ports are on node 0, and lcore 2 is not.
+begin 0@0,1@1,2@0 --vdev=net_null0 --vdev=net_null1 -- --numa-map=1:0,2:1 --port-numa-config=0:0,1:0 \
+  --rebalance --rebalance-period=1 --rebalance-threshold=10 --rebalance-gain=5
+check "a queue is moved without a prompt" expect pmd '^rebalance: port [01] queue 0 from lcore 1 to 2' 60
+stop pmd TERM
+check "the books balance without a prompt" expect pmd '^the books balance' 30
+check "exit code without a prompt" finish pmd 0 30
 tap_done

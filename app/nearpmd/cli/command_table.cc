@@ -119,11 +119,13 @@ std::string CommandTable::usage_of(const std::string& line) const {
   return usage;
 }
 
-Status CommandTable::run_line(const std::string& line) {
+Status CommandTable::run_line(const std::string& text) {
+  // Files of other systems end their lines with two characters.
+  const std::string line = text.ends_with('\r') ? text.substr(0, text.size() - 1) : text;
   // rte_cmdline stops at the first zero byte and does not look behind it.
   if (line.find('\0') != std::string::npos) return failure("a line with a zero byte is no command");
   if (line.find_first_of("\r\n") != std::string::npos) {
-    return failure("a command ends with its line");
+    return failure("a line with a carriage return in its midst is no command");
   }
   switch (cmdline_parse(quiet_, (line + "\n").c_str())) {
     case CMDLINE_PARSE_NOMATCH:

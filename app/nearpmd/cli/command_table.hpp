@@ -52,7 +52,7 @@ class CommandTable {
   const std::vector<Command>& commands() const { return commands_; }
 
   // Runs one line; spaces, comments and empty lines are nothing. What is no command is a sentence.
-  Status run_line(const std::string& line);
+  Status run_line(const std::string& text);
 
  private:
   struct Tokens;

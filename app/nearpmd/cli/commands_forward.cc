@@ -113,8 +113,10 @@ std::vector<Command> forward_commands(Session& s) {
        }},
       {"stop", run, "ends forwarding and prints what became of the frames",
        [&s](const Arguments&) -> Status {
+         // Those that forwarded: set portlist may have chosen others for the next start.
+         const auto ports = s.engine.ports_in_use();
          if (auto status = s.engine.stop(); !status) return status;
-         for (const Port* port : s.engine.ports_in_use()) {
+         for (const Port* port : ports) {
            print_frames(stdout, *port, s.frames(*port));
          }
          return {};
@@ -126,16 +128,9 @@ std::vector<Command> forward_commands(Session& s) {
        }},
       {"load FILE...", run, "runs the commands in a file",
        [&s](const Arguments& a) { return s.load_file(a.word(1)); }},
-      {"help", "help", "lists the commands",
-       [&s](const Arguments&) -> Status {
-         s.show_help("");
-         return {};
-       }},
+      {"help", "help", "lists the commands", [&s](const Arguments&) { return s.show_help(""); }},
       {"help SECTION", "help", "lists the commands of a section",
-       [&s](const Arguments& a) -> Status {
-         s.show_help(a.word(1));
-         return {};
-       }},
+       [&s](const Arguments& a) { return s.show_help(a.word(1)); }},
       {"set fwd MODE", set, "drop, tx, redirect, redirect-cpu or pass; at the next start",
        [&s](const Arguments& a) { return set_mode(s, a.word(2)); }},
       {"set touch LEVEL", set, "no-touch, read-data, parse-ip or swap-macs; at the next start",
@@ -152,10 +147,14 @@ std::vector<Command> forward_commands(Session& s) {
        [&s](const Arguments& a) -> Status {
          const auto ports = s.ports(a, 2);
          if (!ports) return tl::unexpected(ports.error());
-         for (Port* port : *ports)
-           port->set_promiscuous(a.on(3));
-         if (a.word(2) == "all") s.chosen("promiscuous-mode", a.word(3));
-         return {};
+         const bool all = a.word(2) == "all";
+         Status first;
+         for (Port* port : *ports) {
+           if (all && port->state() == PortState::kClosed) continue;
+           if (auto status = port->set_promiscuous(a.on(3)); !status && first) first = status;
+         }
+         if (first && all) s.chosen("promiscuous-mode", a.word(3));
+         return first;
        }},
       {"set verbose LEVEL", set, "0: errors only; 1: and moves; 2: and what rebalancing decides",
        [&s](const Arguments& a) -> Status {

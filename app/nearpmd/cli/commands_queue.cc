@@ -78,7 +78,7 @@ Status set_rebalance(Session& session, const std::string& how) {
   RebalanceOptions& options = session.engine.options().rebalance;
   options.on = how != "off";
   options.dry_run = how == "dry-run";
-  session.next_rebalance = 0;
+  session.rebalancer.begin_anew();
   session.chosen("rebalance", options.on ? "true" : "false");
   session.chosen("rebalance-dry-run", options.dry_run ? "true" : "false");
   return {};
@@ -104,7 +104,7 @@ Status set_rebalance_limit(Session& session, const Arguments& arguments) {
                      limit.most);
     }
     session.engine.options().rebalance.*limit.member = *value;
-    session.next_rebalance = 0;
+    session.rebalancer.begin_anew();
     session.chosen(fmt::format("rebalance-{}", limit.name), arguments.word(3));
   }
   return {};

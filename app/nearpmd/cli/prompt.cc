@@ -30,7 +30,7 @@ class Prompt {
       : session_(engine, parsed.origins),
         table_(all_commands(session_), [this](const Status& status) { last_ = status; }) {
     session_.load_file = [this](const std::string& path) { return load(path); };
-    session_.show_help = [this](const std::string& section) { help(section); };
+    session_.show_help = [this](const std::string& section) { return help(section); };
   }
   bool quit() const { return session_.quit; }
 
@@ -41,7 +41,7 @@ class Prompt {
   Status run_line(const std::string& line);
   Status interact_pipe();
   Status interact_terminal();
-  void help(const std::string& section) const;
+  Status help(const std::string& section) const;
   void tick();
   bool over() const { return session_.quit || stop_requested(); }
 
@@ -88,17 +88,20 @@ Status Prompt::load(const std::string& path) {
   return status;
 }
 
-void Prompt::help(const std::string& section) const {
-  std::string last;
+Status Prompt::help(const std::string& section) const {
+  std::string last, sections;
   bool found = false;
   for (const Command& command : table_.commands()) {
+    const bool begins = command.section != last;
+    last = command.section;
+    if (begins) sections += (sections.empty() ? "" : ", ") + command.section;
     if (!section.empty() && command.section != section) continue;
     found = true;
-    if (command.section != last) fmt::print("{}:\n", command.section);
-    last = command.section;
+    if (begins) fmt::print("{}:\n", command.section);
     fmt::print("  {:<60} {}\n", command.pattern, command.help);
   }
-  if (!found) fmt::print("no section '{}'; help alone lists all commands by section\n", section);
+  if (!found) return failure("help has no section '{}': there are {}", section, sections);
+  return {};
 }
 
 Status Prompt::interact() {
@@ -166,7 +169,6 @@ Status Prompt::interact_terminal() {
 Status run_prompt(Engine& engine, const ParsedOptions& parsed) {
   const Options& options = parsed.options;
   Prompt prompt(engine, parsed);
-  if (auto status = engine.start_ports(); !status) return status;
   std::fflush(stdout);
   if (!options.cmdline_file.empty()) {
     if (auto status = prompt.load(options.cmdline_file); !status) return status;

@@ -6,32 +6,6 @@
 #include <iterator>
 
 namespace nearpool {
-namespace {
-
-void rebalance(Session& session) {
-  const RebalanceOptions& options = session.engine.options().rebalance;
-  session.rebalance_load.look(session.engine);
-  const auto move =
-      choose_move(session.rebalance_load.queues(session.engine), session.engine.forwarding_lcores(),
-                  options.threshold_percent / 100.0, options.gain_percent / 100.0);
-  if (!move) {
-    if (session.verbose > 1) fmt::print("rebalance: nothing to gain\n");
-    return;
-  }
-  if (session.verbose > 0) {
-    fmt::print(
-        "rebalance{}: port {} queue {} from lcore {} to {}: highest load {:.0f}% -> {:.0f}%\n",
-        options.dry_run ? " (dry run)" : "", move->key.port, move->key.queue, move->from, move->to,
-        100 * move->before, 100 * move->after);
-  }
-  if (options.dry_run) return;
-  if (auto status = session.engine.move(move->key, move->to); !status) {
-    fmt::print(stderr, "nearpmd: rebalance: {}\n", status.error());
-  }
-}
-
-}  // namespace
-
 void Session::chosen(const std::string& option, const std::string& value) {
   for (OptionOrigin& entry : origins) {
     if (entry.name != option) continue;
@@ -72,17 +46,7 @@ void tick_session(Session& session, double now_seconds) {
     session.next_load = now_seconds + 1;
   }
   const Options& options = session.engine.options();
-  if (now_seconds >= session.next_rebalance) {
-    // The first look only begins the period.
-    const bool due = session.next_rebalance != 0;
-    session.next_rebalance = now_seconds + options.rebalance.period_seconds;
-    if (!options.rebalance.on || !session.engine.forwarding() || !due) {
-      session.rebalance_load.look(session.engine);
-    } else {
-      rebalance(session);
-      std::fflush(stdout);  // nobody need press a key to hear of it
-    }
-  }
+  session.rebalancer.tick(session.engine, now_seconds, session.verbose);
   if (options.stats_period != 0 && now_seconds >= session.next_report) {
     const bool due = session.next_report != 0;
     session.next_report = now_seconds + options.stats_period;

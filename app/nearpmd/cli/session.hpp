@@ -11,6 +11,7 @@
 #include "control/engine.hpp"
 #include "control/live_view.hpp"
 #include "control/load_meter.hpp"
+#include "control/rebalancer.hpp"
 #include "control/report.hpp"
 
 namespace nearpool {
@@ -24,16 +25,15 @@ struct Session {
   bool quit = false;
   unsigned verbose = 1;  // 0: errors only; 1: and moves; 2: and what rebalancing decides
   LoadMeter load;        // over the last second
-  LoadMeter rebalance_load;
-  double next_load = 0;       // seconds
-  double next_rebalance = 0;  // seconds
-  double next_report = 0;     // seconds
+  Rebalancer rebalancer;
+  double next_load = 0;    // seconds
+  double next_report = 0;  // seconds
   LiveView view;
   // What `clear fwd stats all` subtracts.
   std::map<uint16_t, PortFrames> cleared;
   // Runs a file of commands; the sentence names file and line. Set by the prompt.
   std::function<Status(const std::string& path)> load_file;
-  std::function<void(const std::string& section)> show_help;
+  std::function<Status(const std::string& section)> show_help;
 
   // Writes down that `value` came from the prompt, for `show config`.
   void chosen(const std::string& option, const std::string& value);

@@ -9,6 +9,7 @@
 #include "control/input_watch.hpp"
 #include "control/leaks.hpp"
 #include "control/live_view.hpp"
+#include "control/rebalancer.hpp"
 #include "control/report.hpp"
 #include "control/signals.hpp"
 
@@ -53,7 +54,6 @@ uint64_t fewest_polls(const Engine& engine) {
 
 Status run_batch(Engine& engine) {
   const Options& options = engine.options();
-  if (auto status = engine.start_ports(); !status) return status;
   if (!engine.forwarding()) {
     if (auto status = engine.start(options.tx_first ? 1 : 0); !status) return status;
   }
@@ -65,12 +65,14 @@ Status run_batch(Engine& engine) {
   const bool finite = all_inputs_finite(engine);
   InputWatch watch(finite ? kQuietSeconds : kIdleQuietSeconds);
   double next_report = now_seconds() + options.stats_period;
+  Rebalancer rebalancer;
   LiveView view;
   if (options.stats_period != 0) view.next(look_at_queues(engine), now_seconds(), 0);
   while (!stop_requested()) {
     poll(nullptr, 0, kTickMilliseconds);  // ends early on a signal
     engine.tick();
     const double now = now_seconds();
+    rebalancer.tick(engine, now, 1);
     if ((finite || options.exit_when_idle) &&
         watch.ended(arrivals(engine), fewest_polls(engine), now)) {
       break;

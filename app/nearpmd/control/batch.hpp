@@ -6,6 +6,7 @@
 
 namespace nearpool {
 
+// Ports have been started, as far as they shall be.
 Status run_batch(Engine& engine);
 
 }  // namespace nearpool
