@@ -39,6 +39,7 @@ while read -r command; do check "absent: $command" one_sentence "$command" 9; do
 
 check "attach" ask 'port attach net_null5' '^port 3 attached'
 check "a queue that is not set up yet: show" one_sentence 'show page_pool 3 0' 3
+check "in these words" ask 'show page_pool 3 0' '^nearpmd: port 3 has no RX queues yet: start it first'
 check "a queue that is not set up yet: move" one_sentence 'move rxq 3 0 lcore 2' 3
 check "a port that is not started: stop" one_sentence 'port stop 3' 3
 check "detach" ask 'port detach 3' '^port 3 detached'
@@ -57,6 +58,8 @@ for command in 'port start 2' 'port stop 2' 'port reset 2' 'port close 2' 'port 
   'show port xstats 2' 'clear port stats 2' 'clear port xstats 2'; do
   check "closed: $command" one_sentence "$command" 2
 done
+check "closed: it says so" ask 'show port xstats 2' '^nearpmd: port 2 is closed$'
+check "closed: and what to do" ask 'set promisc 2 on' '^nearpmd: port 2 is closed: detach it and attach it again'
 for command in 'show port info 2' 'show port stats 2' 'set promisc 2 on' 'show page_pool 2 0' \
   'set page_pool 2 0 quota 2000' 'move rxq 2 0 lcore 2' 'show rxq' 'show page_pool all' \
   'show port summary' 'show fwd stats all' 'clear fwd stats all' 'show config fwd'; do

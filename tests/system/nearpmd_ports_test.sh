@@ -12,6 +12,16 @@ send pmd "load $work/restarts"
 check "a port stops and starts 1000 times while it is polled" expect pmd '^0 .*started' 200
 check "the books balance after that" done_well
 
+# The same where TX rings are looked at by the status of their descriptors.
+begin_hold 0@0,1@1 -- -i --hardened --rxd=256 --txd=256
+check "start with TX rings that hold" ask start '^nearpmd> start'
+head -n 600 "$work/restarts" >"$work/fewer"
+echo 'show port summary' >>"$work/fewer"
+send pmd "load $work/fewer"
+check "such a port stops and starts 300 times while it is polled and reaped" expect pmd '^0 .*started' 200
+check "frames come in" ask_until 20 'show fwd stats all' '^port 0 .*: received [1-9]'
+check "the books balance with TX rings that hold" done_well
+
 begin "$three_lcores" --vdev=net_null0 --vdev=net_null1 -- -i --hardened
 check "start with two lcores" ask start '^nearpmd> start'
 check "stop a port" ask 'port stop 1' '^nearpmd> port stop 1'
@@ -36,7 +46,8 @@ check "TX descriptors" ask 'port config all txd 512' '^nearpmd> port config all 
 check "they are in show config" ask 'show config' '^txd = 512 \(prompt\)'
 check "a range" ask 'port config all rxd 0' 'rxd 0 is not a number from 1 to 32768'
 check "more than there may be" ask 'port config all rxq 1025' "rxq '1025' is not a number from 0 to 1024"
-check "an MTU is read back" ask 'port config mtu 0 900' 'MTU'
+check "an MTU is read back" ask 'port config mtu 0 900' '^port 0: MTU 900$'
+check "a device without filters is as it is" ask 'set promisc 1 on' '^nearpmd> set promisc'
 check "reset what cannot be" ask 'port reset 0' 'port 0 .* cannot be reset'
 check "start all" ask 'port start all' '^nearpmd> port start all'
 check "start forwarding" ask start '^nearpmd> start'
@@ -46,5 +57,15 @@ check "stop one" ask 'port stop 0' '^nearpmd> port stop 0'
 check "close it" ask 'port close 0' '^nearpmd> port close 0'
 check "a closed port does not start" ask 'port start 0' 'port 0 is closed'
 check "nor is it shown as open" ask 'show port summary' '^0 .*closed'
+check "nor listens to everybody" ask 'set promisc 0 on' '^nearpmd: port 0 is closed'
+# DPDK gives the number of a closed port to the next one that comes; the closed one goes then.
+long=net_null_of_a_name_as_long_as_the_eal_lets_a_device_have_it_now
+check "a device whose name is as long as can be takes its number" ask "port attach $long" "^port 0 attached: $long"
+check "starts" ask 'port start 0' '^nearpmd> port start 0'
+check "is polled" ask_until 20 'show fwd stats all' '^port 0 .*: received [1-9]'
+check "and has its pool" ask 'show page_pool 0 0' '^pool p0q0'
+check "no driver may free without a look at whose page it is" ask 'show port info 0' 'TX offloads:'
+check "MBUF_FAST_FREE is off" eval '[[ $line != *FAST_FREE* ]]'
+check "the device of the closed port may come again" ask 'port attach net_null0' '^port 2 attached: net_null0'
 check "the books balance" done_well 1
 tap_done

@@ -5,16 +5,16 @@
 namespace nearpool {
 namespace {
 
-std::string list_of_lcores(const Engine& engine) {
+std::string list_of_lcores(const Engine& engine, const Options& options) {
   std::vector<unsigned> lcores;
-  for (const LcorePlace& place : engine.forwarding_lcores())
+  for (const LcorePlace& place : engine.lcores_of(options))
     lcores.push_back(place.lcore);
   return list_of(lcores);
 }
 
-std::string list_of_ports(const Engine& engine) {
+std::string list_of_ports(const Engine& engine, const Options& options) {
   std::vector<uint16_t> ids;
-  for (const Port* port : engine.ports_in_use())
+  for (const Port* port : engine.ports_of(options))
     ids.push_back(port->id());
   return list_of(ids);
 }
@@ -27,44 +27,60 @@ std::string watermark(const Engine& engine, uint32_t page_arena_stats::*mark) {
   return std::to_string(stats.*mark);
 }
 
-// Options whose value stands for something that is worked out at run time.
+// Options whose value stands for something that is worked out at run time, or of which the next
+// start takes up another than is in force.
 struct WorkedOut {
   const char* name;
-  std::string (*value)(const Engine& engine);
+  std::string (*value)(const Engine& engine, const Options& options);
 };
 constexpr WorkedOut kWorkedOut[] = {
     {"forward-mode",
-     [](const Engine& e) -> std::string { return verdict_name(e.options().verdict); }},
-    {"touch", [](const Engine& e) -> std::string { return touch_name(e.options().touch); }},
-    {"nb-cores", [](const Engine& e) { return std::to_string(e.forwarding_lcores().size()); }},
+     [](const Engine&, const Options& o) -> std::string { return verdict_name(o.verdict); }},
+    {"touch", [](const Engine&, const Options& o) -> std::string { return touch_name(o.touch); }},
+    {"burst", [](const Engine&, const Options& o) { return std::to_string(o.burst); }},
+    {"nb-cores",
+     [](const Engine& e, const Options& o) { return std::to_string(e.lcores_of(o).size()); }},
     {"corelist", list_of_lcores},
     {"portlist", list_of_ports},
     {"txq",
-     [](const Engine& e) {
-       return std::to_string(e.options().txq != 0 ? e.options().txq : e.forwarding_lcores().size());
+     [](const Engine& e, const Options& o) {
+       return std::to_string(o.txq != 0 ? o.txq : e.lcores_of(o).size());
      }},
     {"total-num-pages",
-     [](const Engine& e) { return std::to_string(e.memory()->pages_per_node()); }},
+     [](const Engine& e, const Options&) { return std::to_string(e.memory()->pages_per_node()); }},
     {"arena-no-huge",
-     [](const Engine& e) -> std::string { return e.options().arena.no_huge ? "true" : "false"; }},
-    {"arena-min", [](const Engine& e) { return watermark(e, &page_arena_stats::min); }},
-    {"arena-low", [](const Engine& e) { return watermark(e, &page_arena_stats::low); }},
-    {"arena-high", [](const Engine& e) { return watermark(e, &page_arena_stats::high); }},
-    {"pool-quota", [](const Engine& e) { return std::to_string(e.memory()->quota()); }},
+     [](const Engine&, const Options& o) -> std::string {
+       return o.arena.no_huge ? "true" : "false";
+     }},
+    {"arena-min",
+     [](const Engine& e, const Options&) { return watermark(e, &page_arena_stats::min); }},
+    {"arena-low",
+     [](const Engine& e, const Options&) { return watermark(e, &page_arena_stats::low); }},
+    {"arena-high",
+     [](const Engine& e, const Options&) { return watermark(e, &page_arena_stats::high); }},
+    {"pool-quota",
+     [](const Engine& e, const Options&) { return std::to_string(e.memory()->quota()); }},
 };
 
 void show_options(const Session& session) {
+  const Engine& engine = session.engine;
   for (const OptionOrigin& option : session.origins) {
     std::string value = option.value;
+    std::string next;
     for (const WorkedOut& entry : kWorkedOut) {
-      if (option.name == entry.name) value = entry.value(session.engine);
+      if (option.name != entry.name) continue;
+      value = entry.value(engine, engine.in_force());
+      next = entry.value(engine, engine.options());
+      // Queues of a port are not changed by a start.
+      if (next == value || option.name == "txq") next.clear();
     }
-    fmt::print("{} = {} ({})\n", option.name, value.empty() ? "-" : value, option.origin);
+    if (!next.empty()) next = fmt::format(", from the next start on {}", next);
+    fmt::print("{} = {}{} ({})\n", option.name, value.empty() ? "-" : value, next, option.origin);
   }
 }
 
 void show_rxtx(const Session& session) {
-  const Options& options = session.engine.options();
+  const Options& options = session.engine.in_force();
   fmt::print("forward mode {}, touch level {}, burst {}, {} ports, forwarding {}\n",
              verdict_name(options.verdict), touch_name(options.touch), options.burst,
              session.engine.ports_in_use().size(),
@@ -78,7 +94,7 @@ void show_rxtx(const Session& session) {
 }
 
 void show_cores(const Session& session) {
-  fmt::print("forwarding lcores: {}\n", list_of_lcores(session.engine));
+  fmt::print("forwarding lcores: {}\n", list_of_lcores(session.engine, session.engine.in_force()));
 }
 
 void show_fwd(const Session& session) {
@@ -87,7 +103,7 @@ void show_fwd(const Session& session) {
   std::vector<uint16_t> ids;
   for (const Port* port : ports)
     ids.push_back(port->id());
-  const Options& options = session.engine.options();
+  const Options& options = session.engine.in_force();
   fmt::print("{}, {} topology\n", verdict_name(options.verdict), topology_name(options.topology));
   for (const Port* port : ports) {
     for (uint16_t q = 0; q < port->shape().rxq; q++) {

@@ -22,6 +22,7 @@ Status attach(Session& session, const std::string& identifier) {
   const auto ports = session.engine.attach(identifier);
   if (!ports) return tl::unexpected(ports.error());
   for (const uint16_t port : *ports) {
+    session.cleared.erase(port);
     fmt::print("port {} attached: {}; port start {} begins it\n", port,
                session.engine.ports().at(port)->name(), port);
   }
@@ -31,9 +32,12 @@ Status attach(Session& session, const std::string& identifier) {
 Status detach(Session& session, const Arguments& arguments) {
   const auto id = arguments.number(2, "port", RTE_MAX_ETHPORTS);
   if (!id) return tl::unexpected(id.error());
-  if (auto status = session.engine.detach(static_cast<uint16_t>(*id)); !status) return status;
-  session.cleared.erase(static_cast<uint16_t>(*id));
-  fmt::print("port {} detached\n", *id);
+  const auto gone = session.engine.detach(static_cast<uint16_t>(*id));
+  if (!gone) return tl::unexpected(gone.error());
+  for (const uint16_t port : *gone) {
+    session.cleared.erase(port);
+    fmt::print("port {} detached\n", port);
+  }
   return {};
 }
 

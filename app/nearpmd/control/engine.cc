@@ -97,11 +97,24 @@ Status Engine::open_ports() {
     if (!opened) return tl::unexpected(opened.error());
     ports_[port] = std::move(*opened);
   }
+  return check_ports_named(ids);
+}
+
+// Ports that options name and that are not there.
+Status Engine::check_ports_named(const std::vector<uint16_t>& ids) const {
+  const auto known = [&](const char* option, uint16_t port) -> Status {
+    if (ports_.count(port) != 0) return {};
+    return failure("{} {}: there is no port {}; ports are {}", option, port, port, list_of(ids));
+  };
   for (const auto& entry : options_.port_numa) {
-    if (ports_.count(entry.first) == 0) {
-      return failure("--port-numa-config {}: there is no port {}; ports are {}", entry.first,
-                     entry.first, list_of(ids));
-    }
+    if (auto status = known("--port-numa-config", entry.first); !status) return status;
+  }
+  for (const auto& entry : options_.eth_peer) {
+    if (auto status = known("--eth-peer", entry.first); !status) return status;
+  }
+  for (const auto& [port, exception] : options_.pass_map) {
+    if (auto status = known("--pass-map", port); !status) return status;
+    if (auto status = known("--pass-map", exception); !status) return status;
   }
   return {};
 }
@@ -133,7 +146,7 @@ Status Engine::make_memory() {
   if (!memory) return tl::unexpected(memory.error());
   memory_ = std::move(*memory);
   warn_of_memlock();
-  assign();
+  assign(Assignment::kAnew);
   return {};
 }
 
@@ -156,8 +169,7 @@ PortSettings Engine::settings() const {
   return settings;
 }
 
-std::vector<LcorePlace> Engine::forwarding_lcores() const {
-  const Options& options = in_force();
+std::vector<LcorePlace> Engine::lcores_of(const Options& options) const {
   std::vector<LcorePlace> places;
   const auto add = [&](unsigned lcore) {
     if (options.nb_cores == 0 || places.size() < options.nb_cores) {
@@ -174,10 +186,10 @@ std::vector<LcorePlace> Engine::forwarding_lcores() const {
   return places;
 }
 
-std::vector<Port*> Engine::ports_in_use() const {
+std::vector<Port*> Engine::ports_of(const Options& options) const {
   std::vector<Port*> ports;
   for (const auto& [id, port] : ports_) {
-    const auto& list = in_force().portlist;
+    const auto& list = options.portlist;
     if (list.empty() || std::find(list.begin(), list.end(), id) != list.end()) {
       ports.push_back(port.get());
     }
@@ -185,7 +197,7 @@ std::vector<Port*> Engine::ports_in_use() const {
   return ports;
 }
 
-void Engine::assign() {
+void Engine::assign(Assignment how) {
   std::vector<QueuePlace> queues;
   for (const Port* port : ports_in_use()) {
     for (uint16_t q = 0; q < port->shape().rxq; q++) {
@@ -196,9 +208,10 @@ void Engine::assign() {
   const auto assigned = assign_queues(queues, lcores);
   Owners owners;
   for (size_t i = 0; i < queues.size(); i++) {
-    // A queue that was moved stays where it is, as long as that lcore forwards.
     const auto before = owners_.find(queues[i].key);
-    const bool stays = before != owners_.end() &&
+    const bool may_stay = how == Assignment::kStays || moved_.count(queues[i].key) != 0;
+    // As long as that lcore forwards.
+    const bool stays = may_stay && before != owners_.end() &&
                        std::any_of(lcores.begin(), lcores.end(), [&](const LcorePlace& place) {
                          return place.lcore == before->second;
                        });
@@ -253,9 +266,12 @@ Status Engine::start(unsigned tx_first_bursts) {
   const auto ports = ports_in_use();
   const auto started = [](const Port* port) { return port->state() == PortState::kStarted; };
   if (std::none_of(ports.begin(), ports.end(), started)) {
-    return failure("no port is started: port start all");
+    if (options_.portlist.empty()) return failure("no port is started: port start all");
+    return failure(
+        "no port of those in use ({}) is started: port start all, or set portlist for others",
+        list_of(options_.portlist));
   }
-  assign();
+  assign(Assignment::kAnew);
   warn_at_start();
   auto polls = Captures::control_thread_polls();
   for (Port* port : ports) {
@@ -333,7 +349,15 @@ Status Engine::move(QueueKey key, unsigned lcore) {
       ids.push_back(place.lcore);
     return failure("lcore {} does not forward: forwarding lcores are {}", lcore, list_of(ids));
   }
+  std::vector<uint16_t> in_use;
+  for (const Port* port : ports_in_use())
+    in_use.push_back(port->id());
+  if (std::find(in_use.begin(), in_use.end(), key.port) == in_use.end()) {
+    return failure("port {} is not in use: ports in use are {} (--portlist)", key.port,
+                   list_of(in_use));
+  }
   owners_[key] = lcore;
+  moved_.insert(key);
   if (forwarding_) publish();
   return {};
 }

@@ -40,7 +40,8 @@ class Engine {
   Status close_port(uint16_t id);
   Status reset_port(uint16_t id);
   Result<std::vector<uint16_t>> attach(const std::string& identifier);
-  Status detach(uint16_t id);
+  // Its device goes, and with it all ports of that device, which it returns.
+  Result<std::vector<uint16_t>> detach(uint16_t id);
   // All ports stopped: brings the options' numbers of queues and descriptors to them.
   Status reconfigure();
 
@@ -61,21 +62,26 @@ class Engine {
   // Pools that are made from now on have the options' switches.
   void pool_options_changed() { memory_->set_pool_options(options_.pool); }
   const std::map<uint16_t, std::unique_ptr<Port>>& ports() const { return ports_; }
-  std::vector<Port*> ports_in_use() const;
+  std::vector<Port*> ports_in_use() const { return ports_of(in_force()); }
+  std::vector<Port*> ports_of(const Options& options) const;
   Result<Port*> find_port(uint16_t id) const;
   Result<RxQueue*> find_queue(QueueKey key) const;
   const WorkerSet* workers() const { return workers_.get(); }
   const PacketMemory* memory() const { return memory_.get(); }
   Sizing sizing() const;
-  std::vector<LcorePlace> forwarding_lcores() const;
+  std::vector<LcorePlace> forwarding_lcores() const { return lcores_of(in_force()); }
+  std::vector<LcorePlace> lcores_of(const Options& options) const;
 
  private:
   explicit Engine(const Options& options);
   Status open_ports();
   Status check_options() const;
+  Status check_ports_named(const std::vector<uint16_t>& ids) const;
   Status make_memory();
   PortSettings settings() const;
-  void assign();
+  // Whether queues stay with the lcore they are on, or only those that were moved there.
+  enum class Assignment { kStays, kAnew };
+  void assign(Assignment how);
   // @param drain  poll nothing, only transmit what was handed over
   void publish(bool drain = false);
   void drain_handoffs();
@@ -86,6 +92,8 @@ class Engine {
   void watch_rx();
   void note_dying();
   void leave_alone(uint16_t id);
+  void forget(uint16_t id);
+  void forget_closed(uint16_t id);
 
   Options options_;
   Options in_force_;
@@ -93,6 +101,7 @@ class Engine {
   std::map<uint16_t, std::unique_ptr<Port>> ports_;
   std::unique_ptr<WorkerSet> workers_;
   Owners owners_;
+  std::set<QueueKey> moved_;
   std::set<uint16_t> quiet_;
   bool forwarding_ = false;
   unsigned dying_ = 0;

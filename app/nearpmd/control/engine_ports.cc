@@ -4,6 +4,7 @@
 #include <rte_dev.h>
 
 #include <algorithm>
+#include <array>
 
 #include "control/captures.hpp"
 #include "control/engine.hpp"
@@ -56,13 +57,13 @@ Status Engine::start_port(uint16_t id) {
   if (auto status = (*port)->start(*memory_); !status) return status;
   quiet_.erase(id);
   if (!forwarding_) return {};
-  assign();
-  share_tx_queues(ports_in_use(), forwarding_lcores().size());
-  if (in_force_.verdict == Verdict::kRedirectCpu) {
-    if (auto status = (*port)->make_handoff_rings(); !status) return status;
-  }
+  assign(Assignment::kStays);
+  // Its own alone: lcores look at those of the others.
+  share_tx_queues(std::array{*port}, forwarding_lcores().size());
+  Status rings;
+  if (in_force_.verdict == Verdict::kRedirectCpu) rings = (*port)->make_handoff_rings();
   publish();
-  return {};
+  return rings;
 }
 
 Status Engine::stop_port(uint16_t id) {
@@ -100,42 +101,75 @@ Result<std::vector<uint16_t>> Engine::attach(const std::string& identifier) {
     if (std::find(before.begin(), before.end(), id) == before.end()) added.push_back(id);
   }
   if (added.empty()) return failure("device '{}' brought no port with it", identifier);
+  // All of them or none: they are one device.
+  std::vector<std::unique_ptr<Port>> opened;
   for (const uint16_t port : added) {
-    auto opened = Port::open(port, settings());
-    if (!opened) {
+    auto next = Port::open(port, settings());
+    if (!next) {
       rte_eth_dev_info info;
-      if (rte_eth_dev_info_get(port, &info) == 0) rte_dev_remove(info.device);
-      return tl::unexpected(opened.error());
+      const bool known = rte_eth_dev_info_get(port, &info) == 0;
+      opened.clear();
+      if (known) rte_dev_remove(info.device);
+      return tl::unexpected(next.error());
     }
-    ports_[port] = std::move(*opened);
+    opened.push_back(std::move(*next));
   }
+  for (auto& port : opened) {
+    forget_closed(port->id());
+    ports_[port->id()] = std::move(port);
+  }
+  assign(Assignment::kStays);
   return added;
 }
 
-Status Engine::detach(uint16_t id) {
-  auto port = find_port(id);
-  if (!port) return tl::unexpected(port.error());
-  if ((*port)->state() == PortState::kStarted) {
-    return failure("port {} is started: port stop {} first", id, id);
-  }
-  rte_device* device = (*port)->device();
-  const std::string name = (*port)->name();
-  if ((*port)->state() == PortState::kStopped) {
-    if (auto status = (*port)->close(); !status) return status;
-  }
+// The number of a closed port is free again for DPDK, and another one has been given it.
+void Engine::forget_closed(uint16_t id) {
+  const auto closed = ports_.find(id);
+  if (closed == ports_.end()) return;
+  rte_device* device = closed->second->device();
+  forget(id);
+  const bool shared = std::any_of(ports_.begin(), ports_.end(), [device](const auto& entry) {
+    return entry.second->device() == device;
+  });
+  if (!shared) rte_dev_remove(device);
+}
+
+void Engine::forget(uint16_t id) {
   // Pages still held elsewhere keep the pools alive, as dying ones.
   ports_.erase(id);
   quiet_.erase(id);
   watchdog_.forget(id);
-  std::erase(options_.portlist, id);
-  std::erase(in_force_.portlist, id);
-  assign();
+  std::erase_if(moved_, [id](QueueKey key) { return key.port == id; });
+}
+
+Result<std::vector<uint16_t>> Engine::detach(uint16_t id) {
+  auto port = find_port(id);
+  if (!port) return tl::unexpected(port.error());
+  rte_device* device = (*port)->device();
+  const std::string name = (*port)->name();
+  std::vector<uint16_t> ids;
+  for (const auto& [other, its_port] : ports_) {
+    if (its_port->device() != device) continue;
+    if (its_port->state() == PortState::kStarted) {
+      if (other == id) return failure("port {} is started: port stop {} first", id, id);
+      return failure("port {} is on device {} like port {}, which is started: port stop {} first",
+                     id, name, other, other);
+    }
+    ids.push_back(other);
+  }
+  for (const uint16_t gone : ids) {
+    if (ports_.at(gone)->state() != PortState::kStopped) continue;
+    if (auto status = ports_.at(gone)->close(); !status) return tl::unexpected(status.error());
+  }
+  for (const uint16_t gone : ids)
+    forget(gone);
+  assign(Assignment::kStays);
   if (forwarding_) publish();
   if (const int error = rte_dev_remove(device); error != 0) {
     return failure("port {} is gone, but its device {} cannot be removed: {}", id, name,
                    rte_strerror(-error));
   }
-  return {};
+  return ids;
 }
 
 Status Engine::reconfigure() {
@@ -148,7 +182,7 @@ Status Engine::reconfigure() {
     if (entry.second->state() == PortState::kClosed) continue;
     if (auto status = entry.second->change(settings()); !status) return status;
   }
-  assign();
+  assign(Assignment::kStays);
   return {};
 }
 
@@ -231,6 +265,8 @@ Status Engine::shut_down() {
     }
   }
   flush_main_lcore();
+  // What the ports held is home now, and a dying pool may have waited for it.
+  dying_ = page_pool_service();
   return first;
 }
 

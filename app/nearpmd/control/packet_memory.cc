@@ -183,16 +183,18 @@ Result<std::unique_ptr<QueueBuffers>> PacketMemory::make_stock(const std::string
 
 Status PacketMemory::map_for(rte_device* device) {
   if (arena_ == nullptr) return {};
-  const int error = page_arena_dma_map(arena_, device);
-  if (error != 0) {
+  if (mapped_.count(device) == 0 && page_arena_dma_map(arena_, device) != 0) {
     return failure("device {} cannot reach the page arena: {}", rte_dev_name(device),
                    page_pool_error());
   }
+  mapped_[device]++;
   return {};
 }
 
 void PacketMemory::unmap_for(rte_device* device) {
-  if (arena_ != nullptr) page_arena_dma_unmap(arena_, device);
+  if (arena_ == nullptr || --mapped_.at(device) != 0) return;
+  mapped_.erase(device);
+  page_arena_dma_unmap(arena_, device);
 }
 
 }  // namespace nearpool

@@ -7,6 +7,7 @@
 #include <page_pool.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -75,6 +76,7 @@ class PacketMemory {
   // Frames up to this long, CRC not included, fit one page.
   uint32_t frame_room() const;
 
+  // Once for each port of a device, which may have several.
   Status map_for(rte_device* device);
   void unmap_for(rte_device* device);
 
@@ -91,6 +93,7 @@ class PacketMemory {
   uint32_t pages_ = 0;
   page_arena* arena_ = nullptr;
   uint32_t generation_ = 0;
+  std::map<rte_device*, unsigned> mapped_;  // to the number of ports
 };
 
 // PAGE_POOL_F_* of the options.

@@ -29,7 +29,9 @@ void catch_signals() {
   sigaction(SIGTERM, &action, nullptr);
   // No other signal ends the program: not a reader of its output that goes away, not a terminal,
   // not one that is meant for something else.
-  for (const int other : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM}) {
+  // Not the real-time ones: net_tap looks for one that nobody has set to anything.
+  for (const int other : {SIGPIPE, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF,
+                          SIGIO, SIGXCPU, SIGXFSZ, SIGSTKFLT, SIGPWR}) {
     signal(other, SIG_IGN);
   }
 }
