@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every command of the prompt and every option has a scenario: compares the program's own tables with
-what the scripts nearpmd_*_test.sh send and start. A new command or option without one is red here."""
+"""Every command of the prompt, every option and every sentence of an error has a scenario: compares the
+program's own tables and sources with what the scripts nearpmd_*_test.sh send, start and expect. A new
+one without a scenario is red here."""
 import itertools
 import os
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tools"))
+import error_texts  # noqa: E402
 import tap  # noqa: E402
 
 BUILD = Path(os.environ.get("NEARPOOL_BUILD", HERE.parents[1] / "build"))
@@ -63,4 +65,23 @@ tap.check(f"there are options ({len(options)})", len(options) >= 50)
 for option in options:
     tap.check(f"option: --{option}", re.search(rf"--{option}(?![\w-])", SCENARIOS) or
               re.search(rf"^{option} = ", SCENARIOS, re.M))
+
+TESTS = error_texts.plain("\n".join(path.read_text() for path in sorted(HERE.parent.rglob("*"))
+                                    if path.suffix in {".sh", ".py", ".cc"} and path != Path(__file__)))
+# Of devices and the EAL that fail where none does here.
+ONLY_ELSEWHERE = [
+    "the device does not say what it offers", "does not stop", "does not close", "no memory for",
+    "cannot be removed", "brought no port with it", "cannot reach the page arena", "does not clear its",
+    "cannot be used for a prompt", "the options cannot be read", "does not start: {}", "extended statistics",
+    "is not a pattern the EAL takes", "stop it before it is configured", "cannot spread a frame",
+    "TX queue {} of {} descriptors is refused", "refuses {} RX queues", "refuses frames of",
+]
+for source in sorted((SOURCES.parent).rglob("*.cc")):
+    if source.parent.name == "doctor":
+        continue
+    missing = [text for text in error_texts.untested(source.read_text(), TESTS)
+               if not any(part in text for part in ONLY_ELSEWHERE)]
+    tap.check(f"errors of {source.relative_to(SOURCES.parent)}", not missing, "\n".join(missing))
+tap.check("a sentence that no test has is noticed",
+          error_texts.untested('failure("port {} sings out of ' + 'tune: {}", a, b)', TESTS))
 sys.exit(tap.done())

@@ -45,6 +45,8 @@ refused "pools' options on a stock mempool" '--pool-ops ring_mp_mc is a stock me
   --pool-ops=ring_mp_mc --hardened
 refused "a peer for a port there is not" '--eth-peer 7: there is no port 7; ports are 0,1' "$two" "${null[@]}" \
   --eth-peer=7,02:00:00:00:00:09
+refused "a peer of frames that go nowhere" '--eth-peer needs --forward-mode=redirect or redirect-cpu' "$two" "${null[@]}" \
+  --forward-mode=drop --eth-peer=0,02:00:00:00:00:09
 refused "an exception port there is not" '--pass-map 5: there is no port 5' "$two" "${null[@]}" --forward-mode=pass \
   --pass-map=0:5
 refused "a first burst that nothing sends" '--tx-first needs --auto-start' "$two" "${null[@]}" -i --tx-first
@@ -58,8 +60,7 @@ refused "no file of commands" "file '/nonexistent' with commands cannot be read"
 refused "no file of options" '/nonexistent' "$two" "${null[@]}" --config=/nonexistent
 # What is no capture file is an error of the start, whatever it is.
 mkfifo "$work/fifo"
-exec {fifo}<>"$work/fifo" # whoever opens it to read waits for a writer
-exec {writer}>"$work/fifo"
+exec {writer}<>"$work/fifo" # whoever opens it to read waits for a writer
 printf 'no capture, but long enough for its header' >&"$writer"
 for file in "$work" "$data_dir/README.md" "$work/nothing" "$work/fifo"; do
   refused "no capture: $file" 'the EAL does not start|no port was found|does not start|refuses' "$two" \

@@ -99,4 +99,10 @@ HOLD_FRAMES=1 begin_hold "$three_lcores" -- -i --rxd=4096 --total-num-pages=1024
 check "a ring that cannot be filled names pool and option" expect pmd \
   'port 0 .* does not start: .*pool p0q0 of RX queue 0 had no page left; .*needs 4096 pages.*1024 per node \(--total-num-pages\)' 20
 check "and is not started" finish pmd 1 20
+
+# 4,196 buffers for 20 queues of 256: which queue went without is said.
+HOLD_FRAMES=1 begin_hold "$three_lcores" -- -i --rxq=20 --rxd=256 --txd=64 --total-num-pages=4196 --pool-cache=0
+check "of many queues, the ones without pages are named" expect pmd \
+  'port 0 .* does not start: .*pool p0q1[0-9] of RX queue 1[0-9] had no page left; .*needs 256 pages, and there are 4[0-9]{3} per node' 20
+check "and the port is not started" finish pmd 1 20
 tap_done

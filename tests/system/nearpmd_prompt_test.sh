@@ -64,6 +64,7 @@ check "a file of another system" ask "load $work/foreign" '^lcore 0'
 check "to its end" expect pmd '^no pool is dying' 10
 check "a directory is no file" ask "load $work" 'with commands cannot be read'
 check "errors on a pipe are in the exit code" done_well 1
+check "the first of them is named by its line" grep -E '^nearpmd: standard input:[0-9]+: ' "$(output pmd)"
 
 printf 'show port summary\nshow numa\nquit\n' >"$work/good"
 run "$three_lcores" "${pair[@]}" -- --cmdline-file="$work/good"
@@ -71,6 +72,9 @@ check "--cmdline-file" ended 0
 run "$three_lcores" "${pair[@]}" -- --cmdline-file="$work/commands"
 check "--cmdline-file with an error: file, line, exit code" ended 1
 check "and the sentence" said "$work/commands:4: 'bogus line'"
+
+# What follows is the same on any ports.
+[[ ${NEARPMD_PORTS:-null} == null ]] || tap_done
 
 # Queues are spread over the lcores that there are at a start, but for those that were moved.
 begin "$three_lcores" --vdev=net_null0 --vdev=net_null1 -- -i --corelist=1

@@ -7,7 +7,7 @@
 for signal in INT TERM; do
   begin 0@0,1@1 "${pair[@]}" -- "${seed[@]}" --stats-period=1
   check "it forwards" expect pmd '^forwarding: redirect' 20
-  for other in USR1 USR2 WINCH ALRM HUP PIPE; do stop pmd "$other"; done
+  for other in USR1 USR2 WINCH ALRM HUP PIPE QUIT IO PROF VTALRM XCPU XFSZ PWR; do stop pmd "$other"; done
   check "other signals do not end it" expect pmd '^port 0 .*: received' 20
   stop pmd "$signal"
   check "SIG$signal ends it, the books balance" expect pmd '^the books balance' 20

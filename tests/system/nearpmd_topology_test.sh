@@ -55,8 +55,22 @@ orphan() { without_cpu1; }
 no_nodes() { rm -rf "$nodes/node0"; }
 node_1_without_memory() { without_cpu1 && second_node 1; }
 nodes_0_and_8() { without_cpu1 && second_node 8; }
+nodes_0_and_3() { without_cpu1 && second_node 3; }
+# All CPUs on node 1, all memory on node 0.
+cpus_elsewhere() {
+  without_cpu1 && second_node 1
+  rm "$nodes/node0/cpu0"
+  ln -s ../../cpu/cpu0 "$nodes/node1/cpu0"
+  echo >"$nodes/node0/cpulist"
+  echo 0 >"$nodes/node0/cpumap"
+  echo 0-1 >"$nodes/node1/cpulist"
+  echo 3 >"$nodes/node1/cpumap"
+  echo 1 >"$nodes/has_cpu"
+}
 topology "a CPU of no node" orphan huge
 topology "no node at all" no_nodes huge
 topology "a node without memory" node_1_without_memory no-huge
 topology "nodes 0 and 8" nodes_0_and_8 no-huge
+topology "nodes 0 and 3" nodes_0_and_3 no-huge
+topology "all CPUs on a node without memory" cpus_elsewhere no-huge
 tap_done

@@ -104,6 +104,23 @@ check "other drivers than the primary has: one sentence" said_beside \
   'this process has 15 mempool drivers besides the page pool, the primary has 14'
 check "other drivers: it ends" ended_beside 1
 
+# Ports come and go while secondaries look at all of them, one after the other.
+looks_all_the_time() {
+  local turn
+  for ((turn = 0; turn < 6; turn++)); do
+    ask 'port attach net_null7' '^port 2 attached' && ask 'port start 2' '^nearpmd> port start 2' || return 1
+    beside dpdk-proc-info -- --stats
+    ended_beside 0 && said_beside 'NIC statistics for port 2' || return 1
+    ask 'port stop 2' '^nearpmd> port stop 2' && ask 'port detach 2' '^port 2 detached' || return 1
+    beside dpdk-proc-info -- --stats
+    ended_beside 0 || return 1
+    said_beside 'NIC statistics for port 2' >/dev/null && return 1
+  done
+  return 0
+}
+check "secondaries see ports come and go" looks_all_the_time
+check "nearpmd is none the worse" wait_for 20 forwards
+
 check "the books balance" done_well
 
 # An unmodified program, whose own drivers have another order: dpdk-testpmd has one linked in.
