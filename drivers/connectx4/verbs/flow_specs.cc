@@ -157,13 +157,16 @@ int translate_flow(const ibv_flow_attr& attributes, SteeringRule& rule) {
   // leaves the attributes' own size at that of the attributes alone.
   const auto* at = reinterpret_cast<const uint8_t*>(&attributes + 1);
   for (uint32_t i = 0; i < attributes.num_of_specs; ++i) {
-    const auto* spec = reinterpret_cast<const ibv_flow_spec*>(at);
-    const size_t size = size_of(spec->hdr.type);
+    // Copied, since they follow each other without regard to alignment.
+    ibv_flow_spec spec{};
+    std::memcpy(&spec.hdr, at, sizeof spec.hdr);
+    const size_t size = size_of(spec.hdr.type);
     if (size == 0) return EOPNOTSUPP;
-    if (spec->hdr.size != size) return EINVAL;
-    const int error = add_spec(*spec, to, rule);
+    if (spec.hdr.size != size) return EINVAL;
+    std::memcpy(&spec, at, size);
+    const int error = add_spec(spec, to, rule);
     if (error != 0) return error;
-    at += spec->hdr.size;
+    at += size;
   }
   return 0;
 }
