@@ -21,8 +21,8 @@ class Program:
     """A program at whose prompt commands are typed."""
 
     def __init__(self, command):
-        # Appending: reader and writer share one position in the file, and reading moves it.
-        self.output = tempfile.TemporaryFile("a+b")
+        # Reader and writer share one position in the file, so it is read without moving that.
+        self.output = tempfile.TemporaryFile()
         environment = dict(os.environ, LD_LIBRARY_PATH=str(PLUGIN.parent))
         # In a directory without the plugin: the EAL takes a bare name through LD_LIBRARY_PATH, but
         # refuses a path that others may write to.
@@ -31,13 +31,13 @@ class Program:
         self.read_up_to = 0
 
     def text(self):
-        self.output.seek(self.read_up_to)
-        return self.output.read().decode(errors="replace")
+        descriptor = self.output.fileno()
+        unread = os.fstat(descriptor).st_size - self.read_up_to
+        return os.pread(descriptor, unread, self.read_up_to).decode(errors="replace")
 
     def ask(self, command, pattern, times=1):
         """Types a command and waits for `times` matches of the pattern after it."""
-        self.output.seek(0, os.SEEK_END)
-        self.read_up_to = self.output.tell()
+        self.read_up_to = os.fstat(self.output.fileno()).st_size
         self.process.stdin.write(command.encode() + b"\n")
         self.process.stdin.flush()
         end = time.monotonic() + DEADLINE
