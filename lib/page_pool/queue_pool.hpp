@@ -46,7 +46,7 @@ namespace nearpool {
 class QueuePool : public PoolData {
  public:
   static constexpr uint32_t kNoConsumer = UINT32_MAX - 1;  // and not LCORE_ID_ANY
-  static constexpr uint32_t kDefaultBulk = 32;
+  static constexpr uint32_t kDefaultBulk = 64;
 
   // ---- control thread (queue_pool_control.cc) ----
   static Result<QueuePool*> create(const page_pool_params& params, PageArena* arena);
@@ -122,9 +122,9 @@ class QueuePool : public PoolData {
   static constexpr uint32_t kChunk = 64;                     // pages per step of a slow path
   static constexpr uint32_t kPagesPerTick = 256;             // bound of the work done in one poll
   static constexpr uint32_t kDrain = 1024;                   // pages taken from the ring at once
-  // Of a quota, to rest in the ring; small pools have no pages to spare for it.
-  static constexpr uint32_t kRestingShare = 4;
-  static constexpr uint32_t kLeastResting = 256;
+  // What of a quota may not rest in the ring; small pools have no pages to spare for it.
+  static constexpr uint32_t kBusyShare = 4;
+  static constexpr uint32_t kLeastResting = 768;
   static constexpr uint32_t kKeptWhenAsked = 64;  // cached pages a busy consumer keeps
   static constexpr uint32_t kClaimSpins = 256;
 

@@ -103,7 +103,8 @@ Result<QueuePool*> QueuePool::create(const page_pool_params& params, PageArena* 
   pool->stash_capacity_ = params.quota;
   pool->stash_limit_ =
       params.stash_size != 0 ? std::min(params.stash_size, params.quota) : params.quota;
-  const uint32_t resting = std::min(params.quota / kRestingShare, pages_in_private_cache());
+  const uint32_t resting =
+      std::min(params.quota - params.quota / kBusyShare, pages_in_private_cache());
   pool->resting_ = resting < kLeastResting ? 0 : resting;
   // A mempool refuses a cache that could hold more than the pool has.
   pool->cache_size_ =

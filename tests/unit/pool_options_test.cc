@@ -33,7 +33,7 @@ TEST_F(PoolOptionsTest, BadOptionsAreNamedWithTheirValueAndRange) {
   EXPECT_EQ(refused([](auto& p) { p.cache_size = 513; }),
             "pool pool: cache size 513 is not in 0 to 512");
   EXPECT_EQ(refused([](auto& p) { p.bulk = 3; }),
-            "pool pool: bulk 3 is neither 0 (for 32) nor in 4 to 512");
+            "pool pool: bulk 3 is neither 0 (for 64) nor in 4 to 512");
   EXPECT_EQ(refused([](auto& p) { p.node = 32; }),
             "pool pool: node 32 is neither -1 (that of the calling thread) nor in 0 to 31");
   EXPECT_EQ(refused([](auto& p) { p.flags = 1u << 31; }),

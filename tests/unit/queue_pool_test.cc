@@ -148,14 +148,14 @@ TEST_F(QueuePoolTest, OtherLcoresGatherABulkAndFlush) {
 // A large pool leaves the last pages to come back in the ring, as long as there are others.
 TEST_F(QueuePoolTest, ReturnedPagesRestWhileThereAreOthers) {
   page_pool_params params = defaults(make_arena({.near_pages = 1600}));
-  params.quota = 1200;  // 300 may rest
+  params.quota = 1200;  // 900 may rest
   params.cache_size = 0;
   page_pool* pool = make_pool(params);
   Pages pages;
   {
     const AsLcore consumer(kConsumer);
     page_pool_nid_changed(pool, kNear);
-    pages = take(pool, 600);
+    pages = take(pool, 1000);
   }
   const auto give_back = [&](unsigned n) {
     const AsLcore other(kOther);
@@ -163,16 +163,16 @@ TEST_F(QueuePoolTest, ReturnedPagesRestWhileThereAreOthers) {
     pages.resize(pages.size() - n);
   };
   const AsLcore consumer(kConsumer);
-  give_back(300);
+  give_back(900);
   const Pages rested = take(pool, 100);
-  EXPECT_EQ(stats(pool).ringed, 300u);
-  EXPECT_EQ(stats(pool).alloc_arena, 700u) << "they rest, the arena serves";
+  EXPECT_EQ(stats(pool).ringed, 900u);
+  EXPECT_EQ(stats(pool).alloc_arena, 1100u) << "they rest, the arena serves";
   give_back(50);
   const Pages oldest = take(pool, 50);
-  EXPECT_EQ(stats(pool).ringed, 300u) << "what is above leaves, the oldest first";
-  EXPECT_EQ(stats(pool).alloc_arena, 700u);
-  const Pages rest = take(pool, 800);
-  EXPECT_EQ(rest.size(), 800u) << "and all of them, when the quota leaves no others";
+  EXPECT_EQ(stats(pool).ringed, 900u) << "what is above leaves, the oldest first";
+  EXPECT_EQ(stats(pool).alloc_arena, 1100u);
+  const Pages rest = take(pool, 1000);
+  EXPECT_EQ(rest.size(), 1000u) << "and all of them, when the quota leaves no others";
   EXPECT_EQ(stats(pool).ringed, 0u);
   expect_books({{pool, 1200}});
   for (const Pages& held : {pages, rested, oldest, rest})

@@ -36,7 +36,7 @@ struct PoolOptions {
   uint32_t ring = 0;     // pages; 0: room for the quota
   uint32_t cache = 512;  // pages
   uint32_t quota = 0;    // pages; 0: the arena's
-  uint32_t bulk = 32;    // returns a lcore gathers
+  uint32_t bulk = 64;    // returns a lcore gathers
   bool node_follow = true;
   bool foreign_reject = true;
   bool pressure_reject = true;

@@ -18,7 +18,7 @@ struct SizingInput {
   uint32_t lcores = 1;  // forwarding lcores
   uint32_t burst = 32;
   uint32_t cache = 512;  // alloc cache of a pool
-  uint32_t bulk = 32;    // returns a lcore gathers per pool
+  uint32_t bulk = 64;    // returns a lcore gathers per pool
   bool handoff = false;  // redirect-cpu: a ring of kHandoffRing frames per RX queue
   bool stock = false;    // stock mempools: each lcore keeps a cache of each pool
 };

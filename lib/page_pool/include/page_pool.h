@@ -171,7 +171,7 @@ struct page_pool_params {
   uint32_t ring_size;  /**< return ring, pages: 0 (room for the quota) or 64 to 2^20; rounded up */
   uint32_t stash_size; /**< pages kept behind the cache: 0 (the quota) or 64 to 2^20 */
   uint32_t cache_size; /**< consumer's alloc cache, pages, 0 to 512; capped to the quota */
-  uint32_t bulk;       /**< a lcore gathers fewer returns: 0 (32) or 4 to 512; at most the quota */
+  uint32_t bulk;       /**< a lcore gathers fewer returns: 0 (64) or 4 to 512; at most the quota */
   uint32_t flags;      /**< PAGE_POOL_F_* */
 };
 

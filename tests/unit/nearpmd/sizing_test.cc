@@ -57,7 +57,7 @@ TEST(Sizing, HandOversAndStockCachesNeedMore) {
   EXPECT_EQ(size_pages(input).total, plain + kHandoffRing);
   input.handoff = false;
   input.stock = true;
-  EXPECT_EQ(size_pages(input).total, plain + 4 * (768 - 32));
+  EXPECT_EQ(size_pages(input).total, plain + 4 * (768 - 64));
 }
 
 TEST(Sizing, TheWarningHasTheNumbers) {
