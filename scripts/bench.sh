@@ -8,8 +8,8 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# For the largest pool of a benchmark, if it can be done: 512 MiB.
-bench_hugepages=256
+# For the largest pools of a benchmark, if it can be done: 768 MiB.
+bench_hugepages=384
 
 # A benchmark is tests/perf/NAME_bench.cc or .py; its first line after the licence says what it is.
 shopt -s nullglob

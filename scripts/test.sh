@@ -13,8 +13,8 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$root"
 
-# Reserved for the tests if it can be done: 512 MiB.
-test_hugepages=256
+# Reserved for the tests if it can be done: 768 MiB.
+test_hugepages=384
 # How much more than its own time limit a test gets: a busy machine is no fault of the code, and
 # sanitizers slow a test down.
 patience=4

@@ -49,7 +49,7 @@ def one_lcore(mode):
 
 def two_lcores(ports=PORTS):
     commands = {}
-    for name, pages, megabytes in (("", 131071, 1024), (", small pool", SMALL, 128)):
+    for name, pages, megabytes in (("", 131071, 704), (", small pool", SMALL, 128)):
         size = f"--total-num-pages={pages}"
         commands[f"nearpmd{name}"] = nearpmd("redirect-cpu", size, lcores=TWO_LCORES, ports=ports)
         commands[f"nearpmd+ring_mp_mc{name}"] = nearpmd(
@@ -57,9 +57,9 @@ def two_lcores(ports=PORTS):
     return commands
 
 
-# In redirect-cpu each lcore receives on one port and sends on the other, so that a pool which lcores
-# share keeps with each lcore what it has just sent, and hardly any buffer comes back. One way, every
-# page comes back from the other core.
+# In redirect-cpu each lcore receives on one port and sends what the other received; one way, one lcore
+# takes all pages and the other brings all of them back. ring_mp_mc has as many buffers for each queue
+# as the arena has pages for all.
 SCENARIOS = {
     "redirect": lambda: one_lcore("redirect"),
     "tx": lambda: one_lcore("tx"),

@@ -40,7 +40,7 @@ check "pools" answers /page_pool/list 'len(a) == 2'
 id=$(telemetry /page_pool/list | sed 's/[^0-9]*\([0-9]*\).*/\1/')
 check "a pool" answers "/page_pool/info,$id" 'a["name"] == "p0q0" and a["kind"] == "queue" and
   a["nid"] == 0 and a["consumer"] == 1 and a["emulated"] == 1 and a["dying"] == 0'
-check "its books and counters" answers "/page_pool/stats,$id" 'a["owned"] > 1024 and
+check "its books and counters" answers "/page_pool/stats,$id" 'a["owned"] >= 512 and
   a["owned"] == a["cached"] + a["stashed"] + a["ringed"] + a["inflight"] and
   a["owned"] == sum(a["owned_node"].values()) and a["alloc_slow"] >= a["owned"] > 0'
 check "no such pool" answers /page_pool/info,9999 'a is None'
