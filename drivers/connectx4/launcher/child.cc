@@ -16,8 +16,9 @@ namespace nearpool::connectx4 {
 namespace {
 
 // What would otherwise end the launcher, and with it a program that can live with the signal.
-constexpr int kPassedOn[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,   SIGUSR1,
-                             SIGUSR2, SIGPIPE, SIGALRM, SIGVTALRM, SIGWINCH};
+constexpr int kPassedOn[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+                             SIGPIPE, SIGALRM,   SIGIO,   SIGPROF, SIGPWR,  SIGSTKFLT,
+                             SIGXCPU, SIGVTALRM, SIGXFSZ, SIGWINCH};
 
 sigset_t before;
 bool was_ignored = false;  // SIGCHLD
