@@ -173,7 +173,8 @@ Result<void> PoolBench::one_core_round(const char* scenario, const std::vector<E
 
 double PoolBench::distance() {
   const double nanoseconds = core_distance(cpus_[0], cpus_[1]);
-  if (nanoseconds > 0) nearest_ = std::min(nearest_, nanoseconds);
+  if (!(nanoseconds > 0)) return 0;  // not to be had here: nothing is measured again for it
+  nearest_ = std::min(nearest_, nanoseconds);
   farthest_ = std::max(farthest_, nanoseconds);
   return nanoseconds;
 }
@@ -215,6 +216,10 @@ Result<void> PoolBench::two_lcores_round(unsigned round) {
 
 void PoolBench::print_distances() const {
   if (two_lcores_.empty()) return;
+  if (farthest_ == 0) {
+    fmt::print("how far apart the two CPUs are is unmeasured\n");
+    return;
+  }
   fmt::print(
       "CPUs {} and {}: a cache line takes {:.0f} to {:.0f} ns there and back; {} of {} rounds "
       "of two_lcores were measured while they were apart\n",

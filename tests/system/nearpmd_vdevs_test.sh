@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# On each virtual device, and on mlx5 where the ports are such: frames pass, a port stops and starts under load, the program ends under
-# load; no page is missing then. In the sanitizer builds too.
+# On each virtual device, and on mlx5 where the ports are such: frames pass, a port stops and starts
+# under load, the program ends under load; no page is missing then.
 # shellcheck disable=SC2317 # functions that check and wait_for call
 # shellcheck source=tests/system/nearpmd.sh
 . "$(dirname "$0")/nearpmd.sh"

@@ -52,6 +52,23 @@ class WorkBoundTest : public PoolTest, public testing::WithParamInterface<Fill> 
         0, static_cast<int64_t>(before.ringed) - static_cast<int64_t>(now.ringed)));
     return now.flushed - before.flushed + now.alloc_arena - before.alloc_arena + ring;
   }
+
+  // Polls on the far node until no page is left on the near one. `floats`: the cache is full then,
+  // and goes in the first poll.
+  void follow_in_bounded_polls(page_pool* pool, bool floats) {
+    const uint32_t held = stats(pool).owned;
+    unsigned polls = 0;
+    do {
+      const page_pool_stats before = stats(pool);
+      page_pool_nid_changed(pool, kFar);
+      const page_pool_stats after = stats(pool);
+      EXPECT_TRUE(!floats || after.cached == 0) << after.cached << " cached";
+      const uint32_t most = 2 * kPerPoll + (floats ? before.cached : 0);
+      EXPECT_LE(work_since(before, after), most) << "poll " << polls;
+      EXPECT_LE(after.released - before.released, most) << "poll " << polls;
+      ASSERT_LE(++polls, held / kPerPoll + 2);
+    } while (stats(pool).owned_foreign != 0);
+  }
 };
 
 TEST_P(WorkBoundTest, LeavingLooksAtNoPage) {
@@ -107,16 +124,7 @@ TEST_P(WorkBoundTest, EachPollOfTheNextOneIsBounded) {
     page_pool_release(pool);
   }
   const AsLcore next(kThird);
-  const uint32_t held = stats(pool).owned;
-  unsigned polls = 0;
-  do {
-    const page_pool_stats before = stats(pool);
-    page_pool_nid_changed(pool, kFar);
-    const page_pool_stats after = stats(pool);
-    EXPECT_LE(work_since(before, after), 2 * kPerPoll) << "poll " << polls;
-    EXPECT_LE(after.released - before.released, 2 * kPerPoll) << "poll " << polls;
-    ASSERT_LE(++polls, held / kPerPoll + 2);
-  } while (stats(pool).owned_foreign != 0);
+  follow_in_bounded_polls(pool, false);
   page_pool_release(pool);
   expect_books({{pool, 0}});
 }
@@ -125,17 +133,7 @@ TEST_P(WorkBoundTest, EachPollOfTheNextOneIsBounded) {
 TEST_P(WorkBoundTest, EachPollOfALcoreThatFloatsIsBounded) {
   page_pool* pool = filled();
   const AsLcore consumer(kConsumer);
-  const uint32_t held = stats(pool).owned;
-  unsigned polls = 0;
-  do {
-    const page_pool_stats before = stats(pool);
-    page_pool_nid_changed(pool, kFar);
-    const page_pool_stats after = stats(pool);
-    EXPECT_EQ(after.cached, 0u);
-    EXPECT_LE(work_since(before, after), 2 * kPerPoll + before.cached) << "poll " << polls;
-    EXPECT_LE(after.released - before.released, 2 * kPerPoll + before.cached) << "poll " << polls;
-    ASSERT_LE(++polls, held / kPerPoll + 2);
-  } while (stats(pool).owned_foreign != 0);
+  follow_in_bounded_polls(pool, true);
   page_pool_release(pool);
   expect_books({{pool, 0}});
 }
