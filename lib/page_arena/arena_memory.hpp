@@ -88,7 +88,8 @@ class ArenaMemory {
   // Makes the span reachable for a device whose IOMMU must know it: devices behind vfio,
   // virtio-user on vDPA. All vfio devices share one mapping. Other devices need nothing, and mlx5
   // needs nothing either, as it registers the memory of each mempool itself; that counts as
-  // success. After register_with_eal(). -EALREADY: this device was mapped before.
+  // success. After register_with_eal(). -EALREADY: this device was mapped before. -EFAULT: a PCI
+  // device, and a piece has no IOVA.
   Result<void> dma_map(rte_device* device);
   // Before the device is removed. -ENOENT: the device was not mapped.
   Result<void> dma_unmap(rte_device* device);

@@ -49,6 +49,11 @@ bool is_mlx5(const rte_device* device) {
   return name != nullptr && std::string_view(name).substr(0, 4) == "mlx5";
 }
 
+bool is_pci(const std::string& name) {
+  rte_pci_addr address = {};
+  return rte_pci_addr_parse(name.c_str(), &address) == 0;
+}
+
 }  // namespace
 
 bool bound_to_vfio(const std::string& name) {
@@ -114,6 +119,11 @@ Result<void> ArenaMemory::State::register_with_eal() {
   return {};
 }
 
+bool ArenaMemory::State::all_have_iovas() const {
+  return std::none_of(chunks.begin(), chunks.end(),
+                      [](const IovaChunk& chunk) { return chunk.iova == RTE_BAD_IOVA; });
+}
+
 bool ArenaMemory::State::any_vfio() const {
   return std::any_of(devices.begin(), devices.end(),
                      [](const MappedDevice& mapped) { return mapped.way == DmaWay::kVfio; });
@@ -125,7 +135,6 @@ Result<DmaWay> ArenaMemory::State::map_chunks(rte_device* device) {
     const IovaChunk& chunk = chunks[i];
     clear_reasons();
     int error_number = injected_failure(MemoryStep::kDmaMap);
-    if (error_number == 0 && vfio && chunk.iova == RTE_BAD_IOVA) error_number = EFAULT;
     if (error_number == 0) {
       const int result = rte_dev_dma_map(device, chunk.address, chunk.iova, chunk.bytes);
       // Buses without IOMMU mappings say ENOTSUP; behind vfio it would be a failure.
@@ -157,6 +166,16 @@ Result<void> ArenaMemory::State::dma_map(rte_device* device) {
   if (std::any_of(devices.begin(), devices.end(), same)) {
     return fail(-EALREADY, fmt::format("arena '{}' is mapped for device {} already", name,
                                        device_name(device)));
+  }
+  // DPDK would go on: mlx5 leaves such a mempool out and fails later, others write somewhere.
+  if ((is_mlx5(device) || is_pci(device_name(device))) && !all_have_iovas()) {
+    return fail(-EFAULT,
+                fmt::format("arena '{}' cannot be reached by device {}: the EAL uses physical "
+                            "addresses as IOVAs, and {}; run with --iova-mode=va{}",
+                            name, device_name(device),
+                            plan.hugepages ? "may not know those of this memory"
+                                           : "those of ordinary pages change",
+                            plan.hugepages ? ", or as root" : ", or with hugepages"));
   }
   if (is_mlx5(device)) {
     devices.push_back({device, DmaWay::kNothingNeeded});

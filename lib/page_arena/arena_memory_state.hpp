@@ -67,6 +67,7 @@ struct ArenaMemory::State {
 
  private:
   Result<DmaWay> map_chunks(rte_device* device);
+  bool all_have_iovas() const;
   bool any_vfio() const;
 };
 

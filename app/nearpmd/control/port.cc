@@ -59,6 +59,10 @@ Port::~Port() {
   if (state_ == PortState::kStopped) (void)close();
 }
 
+unsigned Port::socket() const {
+  return static_cast<unsigned>(page_pool_nodes_emulated() ? SOCKET_ID_ANY : node_);
+}
+
 Status Port::fit(const PortSettings& settings) {
   rte_eth_dev_info info;
   if (const int error = rte_eth_dev_info_get(id_, &info); error != 0) {
@@ -192,7 +196,7 @@ Status Port::setup_rx_queue(RxQueue& queue, uint16_t q, PacketMemory& memory,
   conf.offloads = offloads;
   const int error =
       rte_eth_rx_queue_setup(id_, q, static_cast<uint16_t>(shape_.rxd),
-                             static_cast<unsigned>(node_), &conf, queue.buffers->mempool());
+                             socket(), &conf, queue.buffers->mempool());
   if (error != 0) {
     return failure(
         "port {} ({}): RX queue {} of {} descriptors on pool {} is refused: {}; its ring needs {} "
@@ -238,7 +242,7 @@ Status Port::setup_tx(const rte_eth_dev_info& info, uint64_t offloads) {
     rte_eth_txconf conf = info.default_txconf;
     conf.offloads = offloads;
     const int error = rte_eth_tx_queue_setup(id_, q, static_cast<uint16_t>(shape_.txd),
-                                             static_cast<unsigned>(node_), &conf);
+                                             socket(), &conf);
     if (error != 0) {
       return failure("port {} ({}): TX queue {} of {} descriptors is refused: {}; see --txd", id_,
                      name_, q, shape_.txd, rte_strerror(-error));
