@@ -41,6 +41,17 @@ check "the books balance" done_well
 check "nothing was out of bounds" bash -c "! grep 'protection error' '$(output pmd)'"
 for port in 0 1; do check "device $port: no region is left" grep -E "mlx5_$port: closed: .*regions left 0" "$(output pmd)"; done
 
+# Ordinary pages have no physical address that stays. Where those are the IOVAs, DPDK would leave the pool
+# out when it registers memory, and fail at the start with words that do not help.
+below=("${launcher[@]}")
+run "$three_lcores" --iova-mode=pa -- --arena-no-huge
+check "without IOVAs no port" said \
+  "^nearpmd: .*cannot be reached by device 0000:81:00.0: .* physical .*run with --iova-mode=va, or with hugepages"
+check "the exit code says so" ended 1
+run "$three_lcores" --iova-mode=va -- --arena-no-huge --tx-first --exit-when-idle --forward-mode=drop
+check "with --iova-mode=va ordinary pages do" said '^port 0 .*: received [1-9]'
+check "and the books balance" ended 0
+
 # Errors on a port whose pool has hardly more pages than its ring. DPDK 22.11's vector recovery gives the
 # buffers back that it got before the pool was empty, but looks them up with the wrong mask: it frees the
 # first buffer of the ring each time. Hardened mode says whose, which, where, and does not take it in.

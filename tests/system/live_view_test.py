@@ -14,9 +14,9 @@ import termios
 import time
 
 sys.path.insert(0, os.path.join(os.environ["NEARPOOL_SOURCE"], "tests/tools"))
+import nearpmd_ports  # noqa: E402
 import tap  # noqa: E402
 
-NEARPMD = os.path.join(os.environ["NEARPOOL_BUILD"], "app/nearpmd/nearpmd")
 DEADLINE = 90
 REDRAW = re.compile(r"\x1b\[3F\x1b\[J")
 ROW = re.compile(r"^ +([01]) +0 +1@0 +([0-9.]+)([kMG]?) .* 100\.0% ", re.M)
@@ -24,9 +24,7 @@ ROW = re.compile(r"^ +([01]) +0 +1@0 +([0-9.]+)([kMG]?) .* 100\.0% ", re.M)
 
 def start(terminal):
     return subprocess.Popen(
-        [NEARPMD, "--lcores=0@0,1@1", "-m", "128", "--no-pci", "--in-memory",
-         f"--file-prefix=nearpool-view-{os.getpid()}", "--vdev=net_null0", "--vdev=net_null1",
-         "--", "--stats-period=1"],
+        nearpmd_ports.command_line("0@0,1@1", *nearpmd_ports.SEED, "--stats-period=1"),
         stdin=subprocess.DEVNULL, stdout=terminal, stderr=subprocess.DEVNULL)
 
 

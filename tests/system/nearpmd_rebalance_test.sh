@@ -4,10 +4,10 @@
 # shellcheck source=tests/system/nearpmd.sh
 . "$(dirname "$0")/nearpmd.sh"
 # Lcore 1 is on node 0, 2 on node 1, 3 on node 0; the ports say that they are on node 0.
-begin 0@0,1@1,2@0,3@0 --vdev=net_null0 --vdev=net_null1 -- -i --numa-map=1:0,2:1,3:0 \
+begin 0@0,1@1,2@0,3@0 "${pair[@]}" -- -i --numa-map=1:0,2:1,3:0 \
   --port-numa-config=0:0,1:0 --rebalance-period=1
 check "rebalancing is off" ask 'show config' '^rebalance = false \(default\)'
-check "start" ask start '^nearpmd> start'
+check "start" ask "$start_text" '^nearpmd> start'
 for port in 0 1; do
   check "all queues on lcore 1: port $port" ask "move rxq $port 0 lcore 1" "^nearpmd> move"
 done
@@ -34,7 +34,7 @@ check "with its pages" expect pmd '^  port [01] queue 0: .*pages on node 0' 5
 # Only a lcore of the other node is idle: the queue goes there, and its memory follows.
 check "the near lcores alone" ask 'stop' '^port 1'
 check "are two" ask 'set corelist 1,2' '^nearpmd> set'
-check "start again" ask start '^nearpmd> start'
+check "start again" ask "$start_text" '^nearpmd> start'
 for port in 0 1; do
   check "back on lcore 1: port $port" ask "move rxq $port 0 lcore 1" "^nearpmd> move"
 done
@@ -48,7 +48,7 @@ check "a threshold out of range" ask 'set rebalance threshold 101' "threshold '1
 check "the books balance" done_well 1
 
 # Without a prompt, as in the background: both ports are on node 0, and lcore 2 is not.
-begin 0@0,1@1,2@0 --vdev=net_null0 --vdev=net_null1 -- --numa-map=1:0,2:1 --port-numa-config=0:0,1:0 \
+begin 0@0,1@1,2@0 "${pair[@]}" -- "${seed[@]}" --numa-map=1:0,2:1 --port-numa-config=0:0,1:0 \
   --rebalance --rebalance-period=1 --rebalance-threshold=10 --rebalance-gain=5
 check "a queue is moved without a prompt" expect pmd '^rebalance: port [01] queue 0 from lcore 1 to 2' 60
 stop pmd TERM

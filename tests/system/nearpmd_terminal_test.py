@@ -12,16 +12,14 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tools"))
+import nearpmd_ports  # noqa: E402
 import tap  # noqa: E402
 
-BUILD = Path(os.environ.get("NEARPOOL_BUILD", HERE.parents[1] / "build"))
 DEADLINE = 60 if os.environ.get("NEARPOOL_SANITIZE", "none") == "none" else 300
-free = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
-memory = "--in-memory" if free.exists() and int(free.read_text()) >= 128 else "--no-huge"
+command = nearpmd_ports.command_line("0@0,1@1", "-i")
 child, terminal = pty.fork()
 if child == 0:
-    os.execv(BUILD / "app/nearpmd/nearpmd", ["nearpmd", "-l", "0,1", "-m", "128", "--no-pci", memory,
-             f"--file-prefix=nearpool-terminal-{os.getppid()}", "--vdev=net_null0", "--", "-i"])
+    os.execv(command[0], command)
 seen = ""
 
 
