@@ -194,9 +194,8 @@ Status Port::setup_rx_queue(RxQueue& queue, uint16_t q, PacketMemory& memory,
   const std::string pool = queue.buffers->books().name;
   rte_eth_rxconf conf = info.default_rxconf;
   conf.offloads = offloads;
-  const int error =
-      rte_eth_rx_queue_setup(id_, q, static_cast<uint16_t>(shape_.rxd),
-                             socket(), &conf, queue.buffers->mempool());
+  const int error = rte_eth_rx_queue_setup(id_, q, static_cast<uint16_t>(shape_.rxd), socket(),
+                                           &conf, queue.buffers->mempool());
   if (error != 0) {
     return failure(
         "port {} ({}): RX queue {} of {} descriptors on pool {} is refused: {}; its ring needs {} "
@@ -241,8 +240,8 @@ Status Port::setup_tx(const rte_eth_dev_info& info, uint64_t offloads) {
   for (uint16_t q = 0; q < shape_.txq; q++) {
     rte_eth_txconf conf = info.default_txconf;
     conf.offloads = offloads;
-    const int error = rte_eth_tx_queue_setup(id_, q, static_cast<uint16_t>(shape_.txd),
-                                             socket(), &conf);
+    const int error =
+        rte_eth_tx_queue_setup(id_, q, static_cast<uint16_t>(shape_.txd), socket(), &conf);
     if (error != 0) {
       return failure("port {} ({}): TX queue {} of {} descriptors is refused: {}; see --txd", id_,
                      name_, q, shape_.txd, rte_strerror(-error));
