@@ -20,6 +20,10 @@ test_hugepages=384
 patience=4
 sanitizer_patience=10
 
+# Builds that nobody measures: line numbers alone, and less optimising, take two thirds of the
+# time of -O2 -g.
+quick_build=(-Doptimization=1 -Ddebug=false -Dc_args=-g1 -Dcpp_args=-g1)
+
 # ASAN: the EAL reserves gigabytes of addresses and asks for them at 4 GiB, which ASAN's shadow gap
 # covers; it then takes what the kernel gives, so no option is needed for it. A leak is a failure.
 export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
@@ -83,7 +87,7 @@ run_in() {
 
 suite_layers() {
   # A second compiler has to like everything, tests included.
-  if CC=clang-14 CXX=clang++-14 prepare build-clang --buildtype=release; then
+  if CC=clang-14 CXX=clang++-14 prepare build-clang "${quick_build[@]}"; then
     passed=$((passed + 1))
   fi
   prepare build && run_in build layers
@@ -91,13 +95,13 @@ suite_layers() {
 
 suite_sanitize() {
   local wrapper=() only=sanitize
-  prepare build-asan --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false &&
+  prepare build-asan "${quick_build[@]}" -Db_sanitize=address,undefined -Db_lundef=false &&
     run_in build-asan sanitize --timeout-multiplier "$sanitizer_patience"
   # TSAN of gcc 12 and clang 14 finds no place for its shadow when addresses are drawn from more bits.
   if (($(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 28) > 28)); then
     wrapper=(--wrapper 'setarch -R')
   fi
-  prepare build-tsan --buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false &&
+  prepare build-tsan "${quick_build[@]}" -Db_sanitize=thread -Db_lundef=false &&
     run_in build-tsan sanitize --timeout-multiplier "$sanitizer_patience" "${wrapper[@]}"
 }
 

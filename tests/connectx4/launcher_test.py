@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The launcher: what a program finds, what it gets of signals, and what is left when it is gone."""
 import os
+import pty
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -63,6 +65,34 @@ tap.check("SIGTERM ends both", program.finish() == -signal.SIGTERM, program.outp
 tap.check("and all is cleaned up after it", runs() == [], runs())
 
 # Who starts it may ignore the end of children; the launcher is told of them all the same.
+# A terminal's ^C before there is a program: making three hundred interfaces takes a while.
+child, terminal = pty.fork()
+if child == 0:
+    os.execve(rig.LAUNCHER, rig.command_line(["--ports", "300"], ["sleep", "1000"]), rig.ENVIRONMENT)
+rig.wait_until(lambda: runs() != [])
+os.write(terminal, b"\x03")
+ended = (0, 0)
+
+
+def is_over():
+    global ended
+    if select.select([terminal], [], [], 0)[0]:  # what it says must not fill the terminal
+        try:
+            os.read(terminal, 65536)
+        except OSError:
+            pass
+    ended = os.waitpid(child, os.WNOHANG)
+    return ended != (0, 0)
+
+
+if not rig.wait_until(is_over):
+    os.kill(child, signal.SIGTERM)
+    os.waitpid(child, 0)
+os.close(terminal)
+tap.check("^C while it lays out ends it", os.WIFSIGNALED(ended[1]) and os.WTERMSIG(ended[1]) == signal.SIGINT, ended)
+tap.check("and nothing is left", runs() == [], runs())
+
+
 def ignore_children():
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 

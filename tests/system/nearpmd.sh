@@ -105,6 +105,13 @@ _asked() {
   expect pmd "$2" 1
 }
 
+# all_local NODE: the pool of port 0's first queue is there, emulated, and so are its pages.
+all_local() {
+  send pmd 'show page_pool 0 0'
+  expect pmd "^pool p0q0 .*node $1 \\(emulated\\)" 5 && expect pmd '^  local' 5 &&
+    [[ $line =~ :\ ([0-9]+)\ of\ ([0-9]+) ]] && ((BASH_REMATCH[2] - BASH_REMATCH[1] <= most_away))
+}
+
 # done_well: quits; the books have to balance.
 done_well() {
   send pmd quit

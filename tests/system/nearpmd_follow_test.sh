@@ -8,12 +8,6 @@ HOLD_PPS=20000 begin_held "$three_lcores" -- -i --hardened --numa-map 1:0,2:1
 check "emulated nodes are called so" expect pmd 'emulated' 20
 check "it starts" ask "$start_text" "^nearpmd> $start_text"
 check "lcore 1 has both queues" ask 'show rxq' '^  port 1 queue 0: .*pages on node 0: ([0-9]+) of \1 '
-
-all_local() {
-  send pmd 'show page_pool 0 0'
-  expect pmd "^pool p0q0 .*node $1 \\(emulated\\)" 5 && expect pmd '^  local' 5 &&
-    [[ $line =~ :\ ([0-9]+)\ of\ ([0-9]+) ]] && ((BASH_REMATCH[2] - BASH_REMATCH[1] <= most_away))
-}
 check "port 0 goes to node 1" ask 'move rxq 0 0 lcore 2' 'port 0 queue 0: lcore 1 -> 2'
 check "all its pages follow" wait_for 20 all_local 1
 check "how long polls took then is shown" ask 'show rxq' '^  single polls after a move, by duration: .*us:[1-9]'

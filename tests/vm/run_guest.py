@@ -6,10 +6,11 @@ The script is of the host's file system, which the guest sees read-only, and run
 it prints is printed here when the guest has ended; its exit status becomes that of this program. A
 guest that ends without a status, or not in time, is a failure, and the end of its console is shown.
 
-A qemu that crashes says nothing about the script, and 7.2 can: when one CPU of a guest turns the memory
-of a PCI device on or off, as vfio does at every open, the others go on with a memory map that has been
-freed (mended in 8.2: "softmmu: Use async_run_on_cpu in tcg_commit"). Then the guest is started once
-more, and what was printed so far becomes comments; a second crash is a failure.
+A qemu that crashes says nothing about the script: the guest is started once more, and what was printed
+so far becomes comments; a second crash is a failure. A guest was lost like that while vfio opened a
+device. How was not seen; what fits is a defect of 7.2, where a CPU that changes the memory map, by
+turning a device's memory on, frees what the other CPUs still look up (8.2: "softmmu: Use
+async_run_on_cpu in tcg_commit").
 """
 import argparse
 import os

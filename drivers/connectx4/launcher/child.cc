@@ -32,6 +32,19 @@ sigset_t held_signals() {
   return set;
 }
 
+// What somebody sent before there was a child, 0 for nothing. From a terminal it reached the
+// launcher alone; a program that was there already would have ended.
+int asked_to_end() {
+  sigset_t pending;
+  sigpending(&pending);
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
+    struct sigaction action;
+    sigaction(signal, nullptr, &action);
+    if (sigismember(&pending, signal) == 1 && action.sa_handler != SIG_IGN) return signal;
+  }
+  return 0;
+}
+
 [[noreturn]] void become(const std::vector<std::string>& command,
                          const std::vector<std::pair<std::string, std::string>>& environment,
                          pid_t parent, int error_pipe) {
@@ -63,6 +76,11 @@ void hold_signals() {
 ChildResult run_child(const std::vector<std::string>& command,
                       const std::vector<std::pair<std::string, std::string>>& environment) {
   ChildResult result;
+  if (const int signal = asked_to_end(); signal != 0) {
+    result.started = true;
+    result.status = signal;
+    return result;
+  }
   int pipe_ends[2];
   if (pipe2(pipe_ends, O_CLOEXEC) != 0) {
     result.error = std::string("cannot make a pipe: ") + std::strerror(errno);

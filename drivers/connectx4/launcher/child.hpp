@@ -13,7 +13,8 @@ struct ChildResult {
 };
 
 // Runs the command with these variables in its environment, and waits. Signals that are sent to the
-// launcher go on to it. It is killed should the launcher be.
+// launcher go on to it. It is killed should the launcher be. Where one that ends a program has come
+// since hold_signals(), the command is not run, and the status is that of a program it ended.
 ChildResult run_child(const std::vector<std::string>& command,
                       const std::vector<std::pair<std::string, std::string>>& environment);
 

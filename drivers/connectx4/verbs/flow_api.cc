@@ -65,7 +65,8 @@ ibv_flow* create_flow(ibv_qp* queue, ibv_flow_attr* attributes) {
 
 int destroy_flow(ibv_flow* verbs) {
   std::unique_ptr<VerbsFlow> flow(owner_of<VerbsFlow>(verbs));
-  return connectx4_remove_rule(flow->rule);
+  connectx4_remove_rule(flow->rule);
+  return 0;
 }
 
 }  // namespace nearpool::connectx4
@@ -86,12 +87,11 @@ connectx4_rule* connectx4_add_rule(ibv_context* context, uint32_t priority, cons
   return add(Port::of(context), std::move(rule), target);
 }
 
-int connectx4_remove_rule(connectx4_rule* handle) {
+void connectx4_remove_rule(connectx4_rule* handle) {
   std::unique_ptr<connectx4_rule> rule(handle);
   ControlLock lock;
   rule->port->steering().remove(&rule->rule);
   if (rule->target != nullptr) --rule->target->users;
-  return 0;
 }
 
 }  // extern "C"

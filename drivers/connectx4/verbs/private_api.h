@@ -34,7 +34,7 @@ struct connectx4_rule* connectx4_add_rule(struct ibv_context* context, uint32_t 
                                           const uint8_t* mask, const uint8_t* value,
                                           enum connectx4_verdict verdict, struct ibv_qp* target,
                                           uint32_t flow_tag);
-int connectx4_remove_rule(struct connectx4_rule* rule);
+void connectx4_remove_rule(struct connectx4_rule* rule);
 
 #ifdef __cplusplus
 }
