@@ -190,6 +190,7 @@ class QueuePool : public PoolData {
   // queue_pool.cc
   bool fill_stash(uint32_t n, unsigned lcore, bool refill);
   uint32_t drain_ring(uint32_t most, unsigned lcore);
+  void keep_order(uint32_t held, uint32_t got);
   uint32_t settle(uint32_t wanted, uint32_t budget, unsigned lcore);
   uint32_t ripe_pages(uint32_t n) const;
   bool may_grow(uint32_t n) const;
