@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "page_arena/arena_memory_hooks.hpp"
@@ -49,18 +50,19 @@ bool is_mlx5(const rte_device* device) {
   return name != nullptr && std::string_view(name).substr(0, 4) == "mlx5";
 }
 
-bool is_pci(const std::string& name) {
+std::optional<rte_pci_addr> pci_address(const std::string& name) {
   rte_pci_addr address = {};
-  return rte_pci_addr_parse(name.c_str(), &address) == 0;
+  if (rte_pci_addr_parse(name.c_str(), &address) != 0) return std::nullopt;
+  return address;
 }
 
 }  // namespace
 
 bool bound_to_vfio(const std::string& name) {
-  rte_pci_addr address = {};
-  if (rte_pci_addr_parse(name.c_str(), &address) != 0) return false;
+  const std::optional<rte_pci_addr> address = pci_address(name);
+  if (!address) return false;
   std::array<char, PCI_PRI_STR_SIZE> full = {};
-  rte_pci_device_name(&address, full.data(), full.size());
+  rte_pci_device_name(&*address, full.data(), full.size());
   const char* root = std::getenv("SYSFS_PCI_DEVICES");
   std::error_code error;
   const auto driver = std::filesystem::read_symlink(
@@ -168,7 +170,7 @@ Result<void> ArenaMemory::State::dma_map(rte_device* device) {
                                        device_name(device)));
   }
   // DPDK would go on: mlx5 leaves such a mempool out and fails later, others write somewhere.
-  if ((is_mlx5(device) || is_pci(device_name(device))) && !all_have_iovas()) {
+  if ((is_mlx5(device) || pci_address(device_name(device))) && !all_have_iovas()) {
     return fail(-EFAULT,
                 fmt::format("arena '{}' cannot be reached by device {}: the EAL uses physical "
                             "addresses as IOVAs, and {}; run with --iova-mode=va{}",

@@ -142,15 +142,14 @@ uint32_t QueuePool::drain_ring(uint32_t most, unsigned lcore) {
 // Pages leave the stash from its top: puts the `got` pages of the ring, which lie on `held` older
 // ones, below those and the first to come back on top. So pages are handed out in the order in
 // which they came back, which is that in which they were handed out before, and neighbours stay
-// neighbours: a lcore that reads the frames is served by its prefetchers. From a stash that turned
-// its pages round, runs of 16 were left of an arena after a second, and frames took a fifth longer
-// from lcore to lcore.
+// neighbours: a lcore that reads the frames is served by its prefetchers.
 void QueuePool::keep_order(uint32_t held, uint32_t got) {
   if (got == 0) return;
-  if (unlikely(held > kDrain)) held = 0;  // far from where pages are taken soon
-  void** const begin = stash_ + stash_length_.load(std::memory_order_relaxed) - held;
-  std::reverse(begin, begin + held + got);
-  std::reverse(begin + got, begin + got + held);
+  // More than that is far from where pages are taken soon: the new ones stay above it.
+  const uint32_t older = held > kDrain ? 0 : held;
+  void** const begin = stash_ + held - older;
+  std::reverse(begin, begin + older + got);
+  std::reverse(begin + got, begin + got + older);
 }
 
 // Looks at up to `budget` unchecked pages of the stash, from the top of them down, until `wanted`

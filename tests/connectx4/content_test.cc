@@ -83,7 +83,7 @@ TEST_F(Content, EachLengthOnce) {
 TEST_F(Content, OneToFiveSegments) {
   start({});
   expect_mode();
-  exchange(20000, 1514, 1);
+  ASSERT_NO_FATAL_FAILURE(exchange(20000, 1514, 1));
 }
 
 TEST_F(Content, AsManySegmentsAsOffered) {
@@ -120,7 +120,7 @@ TEST_F(Content, JumboFramesAreScattered) {
   wish.mtu = 9000;
   wish.rx_offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
   start(wish);
-  exchange(5000, 9014, 2);
+  ASSERT_NO_FATAL_FAILURE(exchange(5000, 9014, 2));
 }
 
 TEST_F(Content, ChecksumsAreWrittenAndChecked) {

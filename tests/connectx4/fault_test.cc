@@ -161,7 +161,7 @@ TEST_F(Fault, LossIsTheShareAskedFor) {
 TEST_F(Fault, LossIsDecidedOnceForEachFrame) {
   start({});
   const uint32_t sent = send_until_stuck();
-  read_all(sent * 9 / 10);
+  ASSERT_NO_FATAL_FAILURE(read_all(sent * 9 / 10));
 }
 
 // The fault is for the 600th frame, and the ring holds 512: the frame waits for a buffer, and for

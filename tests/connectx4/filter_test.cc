@@ -135,7 +135,7 @@ TEST_F(Filter, FramesAboveTheMtuAreDropped) {
     return Outgoing{.bytes = bytes};
   };
   // An Ethernet header and a tag are not part of the MTU.
-  expect_dropped({sized(1019), sized(1500)}, sized(1018));
+  ASSERT_NO_FATAL_FAILURE(expect_dropped({sized(1019), sized(1500)}, sized(1018)));
 }
 
 TEST_F(Filter, RulesPickAQueueDropAndMark) {

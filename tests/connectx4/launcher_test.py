@@ -64,7 +64,6 @@ program.process.send_signal(signal.SIGTERM)
 tap.check("SIGTERM ends both", program.finish() == -signal.SIGTERM, program.output)
 tap.check("and all is cleaned up after it", runs() == [], runs())
 
-# Who starts it may ignore the end of children; the launcher is told of them all the same.
 # A terminal's ^C before there is a program: making three hundred interfaces takes a while.
 child, terminal = pty.fork()
 if child == 0:
@@ -93,6 +92,7 @@ tap.check("^C while it lays out ends it", os.WIFSIGNALED(ended[1]) and os.WTERMS
 tap.check("and nothing is left", runs() == [], runs())
 
 
+# Who starts it may ignore the end of children; the launcher is told of them all the same.
 def ignore_children():
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 

@@ -214,7 +214,7 @@ class TakeFailureTest : public AllocationFailureTest {
 TEST_F(TakeFailureTest, EachKthTake) {
   make_arena();
   for (unsigned k = 1; k <= 8; ++k)
-    churn(Failing::kEvery, k);
+    ASSERT_NO_FATAL_FAILURE(churn(Failing::kEvery, k));
 }
 
 TEST_F(TakeFailureTest, OneAndFiftyPercent) {

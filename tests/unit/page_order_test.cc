@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The order in which pages are handed out where another lcore brings them back: that in which they
 // came back, so that neighbours stay neighbours however often they go round.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
@@ -67,10 +68,7 @@ TEST_F(PageOrderTest, NeighboursStayNeighbours) {
   EXPECT_LE(breaks_in(order), 10u) << "of " << order.size();
 
   const AsLcore other(kOther);
-  while (!out.empty()) {
-    rte_mempool_put(page_pool_mempool(pool), out.front());
-    out.pop_front();
-  }
+  put(pool, Pages(out.begin(), out.end()));
   page_pool_flush_returns(pool);
   const AsLcore consumer(kConsumer);
   page_pool_release(pool);

@@ -7,10 +7,9 @@ it prints is printed here when the guest has ended; its exit status becomes that
 guest that ends without a status, or not in time, is a failure, and the end of its console is shown.
 
 A qemu that crashes says nothing about the script: the guest is started once more, and what was printed
-so far becomes comments; a second crash is a failure. A guest was lost like that while vfio opened a
-device. How was not seen; what fits is a defect of 7.2, where a CPU that changes the memory map, by
-turning a device's memory on, frees what the other CPUs still look up (8.2: "softmmu: Use
-async_run_on_cpu in tcg_commit").
+so far becomes comments; a second crash is a failure. qemu 7.2 has a defect that can do it: a CPU that
+changes the memory map, as by turning a device's memory on, frees what the other CPUs still look up
+(mended in 8.2, "softmmu: Use async_run_on_cpu in tcg_commit").
 """
 import argparse
 import os

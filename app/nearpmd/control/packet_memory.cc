@@ -167,7 +167,7 @@ Result<std::unique_ptr<QueueBuffers>> PacketMemory::make_stock(const std::string
   const std::string unique = generation_ == 0 ? name : fmt::format("{}.{}", name, generation_);
   rte_mempool* pool = rte_pktmbuf_pool_create_by_ops(
       unique.c_str(), size, cache, 0, static_cast<uint16_t>(options_.arena.mbuf_size),
-      node < 0 || page_pool_nodes_emulated() ? SOCKET_ID_ANY : node, options_.pool.ops.c_str());
+      socket_of(node), options_.pool.ops.c_str());
   if (pool == nullptr && rte_errno == EEXIST) {
     generation_++;
     return make_stock(name, node);

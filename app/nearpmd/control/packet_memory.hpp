@@ -5,6 +5,7 @@
 #pragma once
 
 #include <page_pool.h>
+#include <rte_memory.h>
 
 #include <cstdint>
 #include <map>
@@ -19,6 +20,11 @@ struct rte_device;
 struct rte_mempool;
 
 namespace nearpool {
+
+// Where the EAL shall take memory for a node: an emulated one has none, nor one that is not known.
+inline int socket_of(int node) {
+  return node < 0 || page_pool_nodes_emulated() ? SOCKET_ID_ANY : node;
+}
 
 // Pages of one pool, as they stand; exact while workers stand still.
 struct PoolBooks {

@@ -59,10 +59,6 @@ Port::~Port() {
   if (state_ == PortState::kStopped) (void)close();
 }
 
-unsigned Port::socket() const {
-  return static_cast<unsigned>(page_pool_nodes_emulated() ? SOCKET_ID_ANY : node_);
-}
-
 Status Port::fit(const PortSettings& settings) {
   rte_eth_dev_info info;
   if (const int error = rte_eth_dev_info_get(id_, &info); error != 0) {
@@ -194,8 +190,9 @@ Status Port::setup_rx_queue(RxQueue& queue, uint16_t q, PacketMemory& memory,
   const std::string pool = queue.buffers->books().name;
   rte_eth_rxconf conf = info.default_rxconf;
   conf.offloads = offloads;
-  const int error = rte_eth_rx_queue_setup(id_, q, static_cast<uint16_t>(shape_.rxd), socket(),
-                                           &conf, queue.buffers->mempool());
+  const int error = rte_eth_rx_queue_setup(id_, q, static_cast<uint16_t>(shape_.rxd),
+                                           static_cast<unsigned>(socket_of(node_)), &conf,
+                                           queue.buffers->mempool());
   if (error != 0) {
     return failure(
         "port {} ({}): RX queue {} of {} descriptors on pool {} is refused: {}; its ring needs {} "
@@ -240,8 +237,8 @@ Status Port::setup_tx(const rte_eth_dev_info& info, uint64_t offloads) {
   for (uint16_t q = 0; q < shape_.txq; q++) {
     rte_eth_txconf conf = info.default_txconf;
     conf.offloads = offloads;
-    const int error =
-        rte_eth_tx_queue_setup(id_, q, static_cast<uint16_t>(shape_.txd), socket(), &conf);
+    const int error = rte_eth_tx_queue_setup(id_, q, static_cast<uint16_t>(shape_.txd),
+                                             static_cast<unsigned>(socket_of(node_)), &conf);
     if (error != 0) {
       return failure("port {} ({}): TX queue {} of {} descriptors is refused: {}; see --txd", id_,
                      name_, q, shape_.txd, rte_strerror(-error));

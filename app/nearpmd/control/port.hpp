@@ -97,8 +97,6 @@ class Port {
 
  private:
   Port() = default;
-  // Where the driver shall take memory of its own: an emulated node has none.
-  unsigned socket() const;
   Status configure(PacketMemory& memory);
   Status fit(const PortSettings& settings);
   Status set_mtu();
